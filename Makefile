@@ -1,0 +1,59 @@
+# Sets up its own environment in .venv from the lock file; needs Python 3.11 or newer and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help test lint format try bench docs lock clean
+
+help:
+	@echo "make try     render a recipe against a kubeadm manifest and show the difference"
+	@echo "make test    run the tests"
+	@echo "make lint    ruff, mypy --strict, shellcheck"
+	@echo "make format  let ruff format the code"
+	@echo "make bench   start-up times, as ratios"
+	@echo "make docs    write the generated reference pages and the JSON Schema anew"
+	@echo "make lock    resolve the dependencies anew into requirements.lock"
+	@echo "make clean   remove .venv and caches"
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("kschedpatch needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@echo "setting up $(VENV)" >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	@if command -v shellcheck >/dev/null 2>&1; then \
+		shellcheck $$(git ls-files '*.sh' .ci/run) && echo "shellcheck: clean"; \
+	else \
+		echo "shellcheck is not installed: the shell files were not checked (apt-get install shellcheck)" >&2; \
+	fi
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+try: $(READY)
+	@$(BIN)/kschedpatch render --recipe gpumps --manifest fixtures/manifests/kubeadm/v1.34.yaml
+
+bench: $(READY)
+	@$(BIN)/python -m tests.bench.startup
+
+docs: $(READY)
+	@$(BIN)/python -m kschedpatch.report.reference docs/reference
+
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+		--group dev --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,5 @@
+"""``python -m kschedpatch``"""
+
+from kschedpatch.cli.entry import main
+
+main()

@@ -1,0 +1,42 @@
+"""All commands. Their modules import what they need when they run: --help stays fast."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kschedpatch import __version__
+from kschedpatch.cli.init import init
+from kschedpatch.cli.lint import lint
+from kschedpatch.cli.recipes import recipes
+from kschedpatch.cli.render import render
+from kschedpatch.cli.schema import schema
+
+app = typer.Typer(
+    help="Change the scheduler of a live kubeadm cluster without ever losing it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # rich's help costs more than twice the time
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kschedpatch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Change the scheduler of a live kubeadm cluster without ever losing it."""
+
+
+for _command in (lint, render, recipes, init, schema):
+    app.command()(_command)

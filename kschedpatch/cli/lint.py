@@ -1,0 +1,70 @@
+"""``lint``: what is wrong, before anything is touched."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kschedpatch.cli import options
+from kschedpatch.cli.options import Format
+
+
+def lint(
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "-f",
+            "--file",
+            metavar="FILE",
+            help="A SchedulerPatch, a KubeSchedulerConfiguration, a kube-scheduler manifest, "
+            "or a manifests directory; - is standard input.",
+        ),
+    ] = None,
+    recipe: options.RecipeName = None,
+    manifest: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The manifest that the patch or configuration is for."),
+    ] = None,
+    kubernetes_version: options.Version = None,
+    output: options.Output = Format.TABLE,
+    image: options.Image = None,
+    image_archive: options.ImageArchive = None,
+    binary: options.Binary = None,
+    config: options.Config = None,
+    mount: options.Mounts = None,
+    device_plugins: options.DevicePlugins = False,
+    arg: options.Args = None,
+    rbac: options.RbacFiles = None,
+) -> None:
+    """Check a patch, a scheduler configuration or a manifest, offline.
+
+    Exit code 0: no errors (warnings may be shown); 2: there are errors.
+    """
+    from kschedpatch.inputs.linting import lint_patch_text, lint_path
+    from kschedpatch.inputs.loading import load_manifest
+    from kschedpatch.inputs.quickflags import QuickFlags
+    from kschedpatch.model.finding import in_reading_order
+    from kschedpatch.model.outcome import Outcome
+    from kschedpatch.report.findings import finding_lines, summary
+
+    version = options.parsed_version(kubernetes_version)
+    flags = QuickFlags(
+        image, image_archive, binary, config,
+        tuple(mount or ()), device_plugins, tuple(arg or ()), tuple(rbac or ()),
+    )  # fmt: skip
+    if file == "-" and manifest == "-":
+        options.refuse("only one file can be standard input.")
+    loaded = load_manifest(manifest) if manifest is not None else None
+    if loaded is not None and loaded.manifest is None:
+        findings = loaded.findings
+    elif file is not None and recipe is None:
+        findings = lint_path(file, flags, loaded.manifest if loaded else None, version)
+    else:
+        source = options.named_source(file, recipe, flags_given=flags.given)
+        findings = lint_patch_text(source, flags, loaded.manifest if loaded else None, version)
+    findings = in_reading_order(findings)
+    outcome = Outcome("LintResult", findings)
+    options.show(
+        outcome, output, lambda paint: finding_lines(findings, paint) + summary(findings, paint)
+    )

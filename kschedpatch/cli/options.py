@@ -1,0 +1,117 @@
+"""Flags that commands share, and how their results are shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from kschedpatch.model import exitcodes
+
+if TYPE_CHECKING:
+    from kschedpatch.inputs.files import NamedText
+    from kschedpatch.model.kubeversion import KubeVersion
+    from kschedpatch.model.outcome import Outcome
+    from kschedpatch.report.terminal import Paint
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+Output = Annotated[Format, typer.Option("-o", "--output", help="How the result is shown.")]
+File = Annotated[
+    str | None,
+    typer.Option("-f", "--file", metavar="FILE", help="The patch file; - is standard input."),
+]
+RecipeName = Annotated[
+    str | None, typer.Option("--recipe", metavar="NAME", help="A recipe instead of a file.")
+]
+Version = Annotated[
+    str | None,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        help="The node's version, such as 1.34. Default: the tag of the manifest's image.",
+    ),
+]
+Image = Annotated[str | None, typer.Option(metavar="IMAGE", help="The scheduler's image.")]
+ImageArchive = Annotated[
+    str | None, typer.Option(metavar="TAR", help="An image archive, for nodes without a registry.")
+]
+Binary = Annotated[str | None, typer.Option(metavar="FILE", help="A kube-scheduler binary.")]
+Config = Annotated[str | None, typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration.")]
+Mounts = Annotated[
+    list[str] | None,
+    typer.Option("--mount", metavar="HOST[:CONTAINER][:ro|rw]", help="A path of the host."),
+]
+DevicePlugins = Annotated[
+    bool, typer.Option("--device-plugins", help="Mount the kubelet's device-plugin directory.")
+]
+Args = Annotated[
+    list[str] | None,
+    typer.Option("--arg", metavar="NAME=VALUE", help="A flag of the scheduler, such as v=5."),
+]
+RbacFiles = Annotated[
+    list[str] | None, typer.Option("--rbac", metavar="FILE", help="A manifest with RBAC objects.")
+]
+
+
+def refuse(message: str) -> NoReturn:
+    """Wrong usage, in the words and with the exit code of the option parser's own complaints."""
+    from kschedpatch.report.terminal import complain, printable
+
+    complain(f"Error: {printable(message)}")
+    raise typer.Exit(exitcodes.INVALID)
+
+
+def parsed_version(text: str | None) -> KubeVersion | None:
+    from kschedpatch.model.kubeversion import parse_version
+
+    if text is None:
+        return None
+    version = parse_version(text)
+    if version is None:
+        refuse(f"--kubernetes-version {text!r} is no version. Write it as 1.34 or v1.34.2.")
+    return version
+
+
+def named_source(file: str | None, recipe: str | None, *, flags_given: bool) -> NamedText | None:
+    """The patch's text from --file or --recipe; None where flags alone make the patch."""
+    from kschedpatch.inputs.files import Unreadable, read_named
+    from kschedpatch.inputs.loading import read_recipe
+    from kschedpatch.model.finding import Finding
+
+    if file is not None and recipe is not None:
+        refuse("--file and --recipe exclude each other.")
+    if recipe is not None:
+        source = read_recipe(recipe)
+        if isinstance(source, Finding):
+            refuse(f"{source.message}; {source.hint}")
+        return source
+    if file is not None:
+        try:
+            return read_named(file)
+        except Unreadable as error:
+            refuse(f"{file}: {error.reason}")
+    if not flags_given:
+        refuse("nothing to work on: give a patch with -f FILE, --recipe NAME or flags (--image …).")
+    return None
+
+
+def show(outcome: Outcome, output: Format, text: Callable[[Paint], str]) -> NoReturn:
+    """Writes the result to stdout, in the form that was asked for, and ends with its exit code."""
+    from kschedpatch.report.terminal import paint_for, write
+
+    if output is Format.TABLE:
+        write(sys.stdout, text(paint_for(sys.stdout)))
+    else:
+        from kschedpatch.report.documents import as_json, as_yaml
+
+        write(sys.stdout, as_json(outcome) if output is Format.JSON else as_yaml(outcome))
+    raise typer.Exit(outcome.exit_code)

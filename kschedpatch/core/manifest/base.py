@@ -1,0 +1,47 @@
+"""The base: what stood there before kschedpatch. Patches are applied to it, never to each other."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from kschedpatch.core.manifest.document import BASE_ANNOTATION, Manifest
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding
+
+
+@dataclass(frozen=True)
+class BaseChoice:
+    base: Manifest | None
+    findings: tuple[Finding, ...]
+
+
+def base_hash(text: str) -> str:
+    """How the annotation of a patched manifest names its base."""
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def choose_base(current: Manifest, given: Manifest | None) -> BaseChoice:
+    """The manifest that a patch is applied to: the current one, or what it was made from."""
+    if not current.is_patched:
+        if given is not None and given.text != current.text:
+            message = f"{current.file} is not patched, and {given.file} is another manifest"
+            hint = "leave the base out: an un-patched manifest is its own base"
+            return BaseChoice(None, (found("M025", message, file=given.file, hint=hint),))
+        return BaseChoice(current, ())
+    named = current.annotations[BASE_ANNOTATION]
+    if given is None:
+        message = "the manifest is patched already"
+        hint = f"give the manifest from before the patch with --base ({named})"
+        path = ("metadata", "annotations", BASE_ANNOTATION)
+        return BaseChoice(None, (current.places.at("M024", path, message, hint),))
+    if base_hash(given.text) != named:
+        message = f"it is {base_hash(given.text)}, and {current.file} was made from {named}"
+        return BaseChoice(None, (found("M025", message, file=given.file),))
+    return BaseChoice(given, ())
+
+
+def unpatch(current: Manifest, base: Manifest) -> str | None:
+    """The bytes from before the patch; None when this base is not what the manifest names."""
+    choice = choose_base(current, base)
+    return choice.base.text if choice.base else None

@@ -1,0 +1,143 @@
+"""Changes a pod (a plain value) as a patch asks. Text comes later, by ``yamltext.splice``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kschedpatch.core.manifest.flags import effective
+from kschedpatch.core.manifest.rules.scheduler import (
+    DEFAULT_PORT,
+    PROBES,
+    http_target,
+    resolve_port,
+)
+
+_EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104
+
+
+@dataclass(frozen=True, slots=True)
+class HostMount:
+    """A hostPath volume and the one place where the scheduler sees it."""
+
+    name: str
+    host_path: str
+    mount_path: str
+    type: str
+    read_only: bool = True
+
+
+class VolumeInUse(Exception):
+    """A volume of this name is already mounted elsewhere, for something else."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def put(owner: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a key; a new one goes where it sorts, if the keys are sorted as kubeadm's are."""
+    if key in owner:
+        owner[key] = value
+        return
+    keys = list(owner)
+    if keys != sorted(keys):
+        owner[key] = value
+        return
+    later = {name: owner.pop(name) for name in keys if name > key}
+    owner[key] = value
+    owner.update(later)
+
+
+def set_env(container: dict[str, Any], name: str, value: str) -> None:
+    variables = container.get("env") or []
+    for variable in variables:
+        if isinstance(variable, dict) and variable.get("name") == name:
+            variable.pop("valueFrom", None)
+            variable["value"] = value
+            return
+    put(container, "env", [*variables, {"name": name, "value": value}])
+
+
+def put_mount(pod: dict[str, Any], index: int, mount: HostMount) -> None:
+    """Adds or replaces a volume (by name) and its mount (by mountPath)."""
+    spec = pod["spec"]
+    container = spec["containers"][index]
+    volumes = list(spec.get("volumes") or [])
+    mounts = list(container.get("volumeMounts") or [])
+    source = {"path": mount.host_path, "type": mount.type}
+    replaced = [m["name"] for m in mounts if m.get("mountPath") == mount.mount_path]
+    others = _users(pod, mount.name, except_path=(index, mount.mount_path))
+    existing = next((v for v in volumes if v.get("name") == mount.name), None)
+    same_source = existing is not None and (existing.get("hostPath") or {}).get("path") == (
+        mount.host_path
+    )
+    if existing is not None and others and not same_source:
+        raise VolumeInUse(mount.name)
+    wanted = {"mountPath": mount.mount_path, "name": mount.name}
+    if mount.read_only:
+        wanted["readOnly"] = True  # type: ignore[assignment]  # str values so far
+    _replace_or_append(mounts, "mountPath", wanted)
+    put(container, "volumeMounts", mounts)
+    _replace_or_append(volumes, "name", {"hostPath": source, "name": mount.name})
+    for name in replaced:
+        # The volume that stood there before would still be checked when the pod starts.
+        if name != mount.name and not _users(pod, name, except_path=None):
+            volumes = [v for v in volumes if v.get("name") != name]
+    put(spec, "volumes", volumes)
+
+
+def _replace_or_append(items: list[dict[str, Any]], key: str, wanted: dict[str, Any]) -> None:
+    for at, item in enumerate(items):
+        if item.get(key) == wanted[key]:
+            items[at] = wanted
+            return
+    items.append(wanted)
+
+
+def _users(pod: dict[str, Any], volume: str, except_path: tuple[int, str] | None) -> bool:
+    """Whether anything mounts the volume, apart from one container's one mount."""
+    spec = pod["spec"]
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(kind) or []):
+            for mount in container.get("volumeMounts") or []:
+                here = (index, mount.get("mountPath")) if kind == "containers" else None
+                if mount.get("name") == volume and (here is None or here != except_path):
+                    return True
+    return False
+
+
+def follow_serving_flags(container: dict[str, Any], before: dict[str, str]) -> None:
+    """Makes port and host of the probes follow --secure-port and --bind-address, as kubeadm does.
+
+    ``before`` are the flags as they were: a probe that asked somewhere else keeps doing so.
+    """
+    after = effective(container)
+    old_port, new_port = (f.get("secure-port", DEFAULT_PORT) for f in (before, after))
+    old_host, new_host = (f.get("bind-address", "") for f in (before, after))
+    if old_port == new_port and old_host == new_host:
+        return
+    for probe in PROBES:
+        target = http_target(container, probe)
+        if target is None or str(resolve_port(container, target.get("port"))) != old_port:
+            continue
+        if old_port != new_port and new_port.isdigit() and isinstance(target.get("port"), int):
+            target["port"] = int(new_port)
+        if old_host != new_host:
+            _set_host(target, new_host)
+    for port in container.get("ports") or []:
+        if (
+            old_port != new_port
+            and new_port.isdigit()
+            and str(port.get("containerPort")) == old_port
+        ):
+            port["containerPort"] = int(new_port)
+            if str(port.get("hostPort")) == old_port:
+                port["hostPort"] = int(new_port)
+
+
+def _set_host(target: dict[str, Any], host: str) -> None:
+    if host in _EVERYWHERE:
+        target.pop("host", None)
+    else:
+        put(target, "host", host)

@@ -1,0 +1,75 @@
+"""Judges a whole manifest as the kubelet would, and more strictly where the kubelet is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kschedpatch.core.manifest.document import PodReading, read_manifest
+from kschedpatch.core.manifest.podschema import schema_findings
+from kschedpatch.core.manifest.rules.containers import container_findings
+from kschedpatch.core.manifest.rules.names import metadata_findings
+from kschedpatch.core.manifest.rules.podsettings import setting_findings
+from kschedpatch.core.manifest.rules.ports import port_findings
+from kschedpatch.core.manifest.rules.scheduler import scheduler_findings
+from kschedpatch.core.manifest.rules.volumes import volume_findings
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding, in_reading_order
+
+
+def pod_findings(pod: dict[str, Any], minor: int | None, places: Places) -> tuple[Finding, ...]:
+    """Every rule, on a pod of any kind."""
+    return (
+        *schema_findings(pod, minor, places),
+        *metadata_findings(pod, places),
+        *container_findings(pod, places),
+        *setting_findings(pod, places),
+        *volume_findings(pod, places),
+        *port_findings(pod, places),
+        *scheduler_findings(pod, minor, places),
+    )
+
+
+def validate(reading: PodReading, minor: int | None = None) -> tuple[Finding, ...]:
+    """All findings of a manifest. The minor comes from the image's tag unless it is given."""
+    findings = list(reading.findings)
+    if reading.pod is not None and not any(f.code == "M001" for f in findings):
+        version = reading.manifest.version if reading.manifest else None
+        if minor is None and version is not None and version.is_known:
+            minor = version.minor
+        findings += pod_findings(reading.pod, minor, reading.places)
+    return in_reading_order(findings)
+
+
+def competing_findings(directory: Mapping[str, bytes]) -> tuple[Finding, ...]:
+    """Files of a manifests directory that define the scheduler's pod beside the real one.
+
+    The kubelet reads every regular file whose name has no leading dot, whatever its ending, and
+    of two that define one pod the last in the order of names wins.
+    """
+    defining = [
+        name
+        for name in sorted(directory)
+        if not name.startswith(".") and _defines_scheduler(directory[name], name)
+    ]
+    if len(defining) < 2:
+        return ()
+    return tuple(
+        found(
+            "M026",
+            f"{name} defines the pod kube-scheduler as well; the kubelet runs {defining[-1]}",
+            file=name,
+            hint="move it out of the directory",
+        )
+        for name in defining
+        if name != "kube-scheduler.yaml"
+    )
+
+
+def _defines_scheduler(data: bytes, name: str) -> bool:
+    pod = read_manifest(data, name).pod or {}
+    metadata = pod.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    same_name = metadata.get("name") == "kube-scheduler"
+    return same_name and metadata.get("namespace") == "kube-system"

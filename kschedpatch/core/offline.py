@@ -1,0 +1,79 @@
+"""Judges a patch or a configuration without a node, as far as that is possible."""
+
+from __future__ import annotations
+
+from kschedpatch.core.clusterobjects import object_files, rbac_for
+from kschedpatch.core.kubeversions import image_is_stock
+from kschedpatch.core.manifest.base import choose_base
+from kschedpatch.core.manifest.document import Manifest
+from kschedpatch.core.manifest.flags import effective
+from kschedpatch.core.manifest.rules.scheduler import mount_paths
+from kschedpatch.core.patchinput import PatchInput
+from kschedpatch.core.planner import config_text, plan_static_pod
+from kschedpatch.core.schedconfig.build import ConfigText, read_config, version_findings
+from kschedpatch.core.schedconfig.checks import Surroundings, config_findings
+from kschedpatch.core.schedconfig.election import election
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding, in_reading_order
+from kschedpatch.model.kubeversion import KubeVersion
+
+
+def lint_patch(
+    given: PatchInput, manifest: Manifest | None, version: KubeVersion | None
+) -> tuple[Finding, ...]:
+    """With a manifest, what its plan finds; without one, what patch and files alone show."""
+    if manifest is not None:
+        choice = choose_base(manifest, None)
+        if choice.base is None:
+            return choice.findings
+        return plan_static_pod(given, choice.base, version=version).findings
+    findings = [*_unknown_version(version)]
+    config, problems = config_text(given)
+    findings += problems
+    scheduler = given.patch.spec.scheduler
+    own = scheduler.image or scheduler.image_archive or scheduler.binary
+    chosen = election(config.value if config else {}, {})
+    if config is not None:
+        around = Surroundings(minor=_minor(version), stock_image=not own)
+        findings += _config(config, around)
+    rbac = rbac_for(given, version, chosen)
+    return in_reading_order((*findings, *rbac.findings, *object_files(given).findings))
+
+
+def lint_config(
+    data: bytes, file: str, manifest: Manifest | None, version: KubeVersion | None
+) -> tuple[Finding, ...]:
+    """A bare configuration; a manifest adds its flags, mounts, image and version."""
+    reading = read_config(data, file)
+    findings = [*_unknown_version(version), *reading.findings]
+    around = Surroundings(minor=_minor(version))
+    if manifest is not None:
+        container = manifest.pod["spec"]["containers"][manifest.container_index]
+        around = Surroundings(
+            minor=_minor(version or manifest.version),
+            flags=effective(container),
+            stock_image=image_is_stock(str(container.get("image"))),
+            mounted=mount_paths(container),
+        )
+    if reading.config is not None:
+        findings += _config(reading.config, around)
+        if reading.config.value.get("apiVersion") is None:
+            message = "apiVersion is missing"
+            findings.append(reading.config.at("C002", (), message))
+        if reading.config.value.get("kind") is None:
+            findings.append(reading.config.at("C002", (), "kind is missing"))
+    return in_reading_order(findings)
+
+
+def _config(config: ConfigText, around: Surroundings) -> list[Finding]:
+    return [*version_findings(config, around.minor), *config_findings(config, around)]
+
+
+def _minor(version: KubeVersion | None) -> int | None:
+    return version.minor if version is not None and version.is_known else None
+
+
+def _unknown_version(version: KubeVersion | None) -> list[Finding]:
+    if version is None or version.is_known:
+        return []
+    return [found("V001", f"Kubernetes {version} is not supported")]

@@ -1,0 +1,19 @@
+"""A patch with everything that it names, ready to be planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.model.patch import SchedulerPatch
+from kschedpatch.model.sources import SourceFile
+
+
+@dataclass(frozen=True)
+class PatchInput:
+    patch: SchedulerPatch
+    places: Places
+    """Where each value of the patch stands in the user's file."""
+    sources: Mapping[str, SourceFile] = field(default_factory=dict)
+    """The local files that the patch names, by the path that it writes."""

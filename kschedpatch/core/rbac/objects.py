@@ -1,0 +1,195 @@
+"""Builds the RBAC objects of a patch: from its rules, its manifests, and its configuration."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kschedpatch.core.kubeversions import lease_is_granted, needs_endpoints_right
+from kschedpatch.core.schedconfig.election import Election
+from kschedpatch.core.yamltext.nodes import value_of
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.reader import read
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding
+from kschedpatch.model.kubeversion import KubeVersion
+from kschedpatch.model.patch import Rule, SchedulerPatch
+from kschedpatch.model.plan import ClusterObject
+from kschedpatch.model.sources import Sources
+
+API = "rbac.authorization.k8s.io"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+PATCH_LABEL = "kschedpatch.io/patch"
+SCHEDULER_USER = {"apiGroup": API, "kind": "User", "name": "system:kube-scheduler"}
+
+_ROLES = {"Role": "RoleBinding", "ClusterRole": "ClusterRoleBinding"}
+_KINDS = frozenset(_ROLES) | frozenset(_ROLES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RbacResult:
+    objects: tuple[ClusterObject, ...]
+    findings: tuple[Finding, ...]
+
+
+def labels_for(patch_name: str) -> dict[str, str]:
+    return {MANAGED_BY: "kschedpatch", PATCH_LABEL: patch_name}
+
+
+def rules_as_roles(patch: SchedulerPatch) -> list[ClusterObject]:
+    """One ClusterRole for what holds everywhere, one Role for each namespace."""
+    by_namespace: dict[str | None, list[dict[str, Any]]] = {}
+    for rule in patch.spec.rbac.rules:
+        by_namespace.setdefault(rule.namespace, []).append(policy_rule(rule))
+    name = f"kschedpatch:{patch.metadata.name}"
+    objects: list[ClusterObject] = []
+    for namespace, rules in by_namespace.items():
+        objects += role_and_binding(name, namespace, rules, patch.metadata.name, "rbac.rules")
+    return objects
+
+
+def policy_rule(rule: Rule) -> dict[str, Any]:
+    fields = {
+        "apiGroups": rule.api_groups or (() if rule.non_resource_urls else ("",)),
+        "resources": rule.resources,
+        "resourceNames": rule.resource_names,
+        "nonResourceURLs": rule.non_resource_urls,
+        "verbs": rule.verbs,
+    }
+    return {key: list(value) for key, value in fields.items() if value}
+
+
+def role_and_binding(
+    name: str, namespace: str | None, rules: list[dict[str, Any]], patch_name: str, source: str
+) -> list[ClusterObject]:
+    kind = "Role" if namespace else "ClusterRole"
+    metadata: dict[str, Any] = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    metadata["labels"] = labels_for(patch_name)
+    role = {"apiVersion": f"{API}/v1", "kind": kind, "metadata": metadata, "rules": rules}
+    return [ClusterObject(role, source), _binding(role, patch_name, source)]
+
+
+def _binding(role: dict[str, Any], patch_name: str, source: str) -> ClusterObject:
+    metadata = {**role["metadata"], "labels": labels_for(patch_name)}
+    metadata.pop("annotations", None)
+    body = {
+        "apiVersion": f"{API}/v1",
+        "kind": _ROLES[role["kind"]],
+        "metadata": metadata,
+        "roleRef": {"apiGroup": API, "kind": role["kind"], "name": role["metadata"]["name"]},
+        "subjects": [dict(SCHEDULER_USER)],
+    }
+    return ClusterObject(body, source)
+
+
+def lease_objects(
+    chosen: Election, version: KubeVersion, patch_name: str
+) -> tuple[list[ClusterObject], list[Finding]]:
+    """What leader election under another lease needs and Kubernetes' roles do not give."""
+    granted = lease_is_granted(version.minor, chosen.name, chosen.namespace)
+    if not chosen.enabled or granted:
+        return [], []
+    rules: list[dict[str, Any]] = [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": [chosen.name],
+            "verbs": ["get", "update", "list", "watch"],
+        },
+    ]
+    if needs_endpoints_right(version):
+        rules += [
+            {"apiGroups": [""], "resources": ["endpoints"], "verbs": ["create"]},
+            {
+                "apiGroups": [""],
+                "resources": ["endpoints"],
+                "resourceNames": [chosen.name],
+                "verbs": ["get", "update"],
+            },
+        ]
+    message = (
+        f"rights on the lease {chosen.namespace}/{chosen.name} are added for "
+        f"User system:kube-scheduler"
+    )
+    name = f"kschedpatch:{patch_name}-lease"
+    objects = role_and_binding(name, chosen.namespace, rules, patch_name, "config")
+    return objects, [found("R005", message)]
+
+
+def manifest_objects(patch: SchedulerPatch, sources: Sources) -> RbacResult:
+    """The user's own RBAC manifests, labelled as ours; a role that nothing binds gets a binding."""
+    objects: list[ClusterObject] = []
+    findings: list[Finding] = []
+    for name in patch.spec.rbac.manifests:
+        source = sources.get(name)
+        if source is None or source.content is None:
+            continue  # the missing file is a finding already
+        reading = read(source.content)
+        findings += [finding.in_file(name) for finding in reading.findings]
+        for document in reading.documents:
+            body = value_of(document)
+            if body is None:
+                continue
+            places = Places(name, document)
+            problems = list(_manifest_findings(body, places))
+            findings += problems
+            if not any(problem.is_error for problem in problems):
+                objects.append(ClusterObject(_labelled(body, patch.metadata.name), name))
+    bound = {
+        (item.body["roleRef"].get("kind"), item.body["roleRef"].get("name"))
+        for item in objects
+        if isinstance(item.body.get("roleRef"), dict)
+    }
+    unbound = [
+        _binding(item.body, patch.metadata.name, item.source)
+        for item in objects
+        if item.body["kind"] in _ROLES
+        and (item.body["kind"], item.body["metadata"]["name"]) not in bound
+    ]
+    return RbacResult((*objects, *unbound), tuple(findings))
+
+
+def _labelled(body: dict[str, Any], patch_name: str) -> dict[str, Any]:
+    result = copy.deepcopy(body)
+    metadata = result["metadata"]
+    metadata["labels"] = {**(metadata.get("labels") or {}), **labels_for(patch_name)}
+    return result
+
+
+def _manifest_findings(body: Any, places: Places) -> Iterator[Finding]:
+    if not isinstance(body, dict):
+        yield places.at("Y016", (), "not a mapping")
+        return
+    kind, api_version = body.get("kind"), body.get("apiVersion")
+    if kind not in _KINDS or api_version != f"{API}/v1":
+        message = f"{api_version}, {kind} is no RBAC object"
+        yield places.at("R002", ("kind",), message, "list the file under objects")
+        return
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        yield places.at("R003", ("metadata",), "the object has no name")
+        return
+    name = metadata["name"]
+    if name.startswith("system:"):
+        message = f"{name} belongs to Kubernetes, which keeps or puts back its own rules"
+        yield places.at("R003", ("metadata", "name"), message, "give it a name of its own")
+    if kind in {"Role", "RoleBinding"} and not metadata.get("namespace"):
+        yield places.at("R003", ("metadata",), f"a {kind} needs a namespace")
+    if kind in _ROLES:
+        if not isinstance(body.get("rules"), list):
+            yield places.at("R003", ("rules",), "the role has no rules")
+        return
+    role = body.get("roleRef")
+    if not isinstance(role, dict) or not role.get("name") or role.get("kind") not in _ROLES:
+        yield places.at("R003", ("roleRef",), "the binding names no role")
+    subjects = body.get("subjects")
+    users = [s for s in (subjects if isinstance(subjects, list) else []) if isinstance(s, dict)]
+    wanted = ("User", SCHEDULER_USER["name"])
+    if not any((user.get("kind"), user.get("name")) == wanted for user in users):
+        message = "it does not bind User system:kube-scheduler, as which a static pod acts"
+        yield places.at("R004", ("subjects",), message)

@@ -1,0 +1,1 @@
+"""The KubeSchedulerConfiguration: completed for a version, and checked."""

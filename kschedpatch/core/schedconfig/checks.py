@@ -1,0 +1,253 @@
+"""What can be wrong with a configuration although it is YAML of the right kind.
+
+These are the mistakes that people report most; the scheduler's complete rules come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import urlsplit
+
+from kschedpatch.core.kubeversions import IGNORED_WITH_CONFIG, stock_plugins
+from kschedpatch.core.schedconfig.build import ConfigText
+from kschedpatch.core.schedconfig.election import election
+from kschedpatch.core.yamltext.splice import canonical
+from kschedpatch.model.finding import Finding, Path
+
+POINTS = (
+    "multiPoint", "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore",
+    "score", "reserve", "permit", "preBind", "bind", "postBind", "placementGenerate",
+    "placementScore",
+)  # fmt: skip
+_VERBS = ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")
+_TLS_FILES = ("certFile", "keyFile", "caFile")
+_SHAPES = {
+    "profiles": list, "extenders": list, "leaderElection": dict, "clientConnection": dict,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a configuration runs with, as far as it is known."""
+
+    minor: int | None = None
+    flags: Mapping[str, str] = field(default_factory=dict)
+    stock_image: bool = False
+    mounted: tuple[str, ...] | None = None
+    """Mount paths of the container; None where no manifest is known."""
+
+
+def config_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    shapes = list(_shape_findings(config))
+    yield from shapes
+    if shapes:
+        return
+    yield from _plugin_findings(config, around)
+    yield from _profile_findings(config)
+    yield from _extender_findings(config, around)
+    yield from _election_findings(config, around)
+    yield from _connection_findings(config, around)
+
+
+def _shape_findings(config: ConfigText) -> Iterator[Finding]:
+    for key, shape in _SHAPES.items():
+        value = config.value.get(key)
+        if value is None:
+            continue
+        if not isinstance(value, shape):
+            what = "a list" if shape is list else "a mapping"
+            yield config.at("C018", (key,), f"{key} must be {what}")
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if not isinstance(item, dict):
+                    yield config.at("C018", (key, index), f"each of {key} must be a mapping")
+
+
+def _profiles(config: ConfigText) -> list[dict[str, Any]]:
+    return config.value.get("profiles") or []
+
+
+def enabled_plugins(profile: dict[str, Any], path: Path) -> Iterator[tuple[Path, str, str]]:
+    """(path, extension point, plugin) of everything that a profile enables."""
+    plugins = profile.get("plugins")
+    for point, lists in plugins.items() if isinstance(plugins, dict) else ():
+        enabled = lists.get("enabled") if isinstance(lists, dict) else None
+        for index, item in enumerate(enabled if isinstance(enabled, list) else ()):
+            name = item.get("name") if isinstance(item, dict) else None
+            if isinstance(name, str):
+                yield (*path, "plugins", point, "enabled", index, "name"), point, name
+
+
+def _plugin_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    if around.minor is None or not around.stock_image:
+        return
+    known = stock_plugins(around.minor)
+    for index, profile in enumerate(_profiles(config)):
+        for path, point, name in enabled_plugins(profile, ("profiles", index)):
+            if name not in known:
+                near = get_close_matches(name, known, n=1, cutoff=0.6)
+                hint = f"did you mean {near[0]}? " if near else ""
+                hint += "A plugin of your own needs an image or binary that has it."
+                message = (
+                    f"the stock scheduler of 1.{around.minor} has no plugin {name!r} ({point})"
+                )
+                yield config.at("C005", path, message, hint)
+
+
+def _profile_findings(config: ConfigText) -> Iterator[Finding]:
+    profiles = _profiles(config)
+    names = [profile.get("schedulerName") for profile in profiles]
+    # A single profile without a name is default-scheduler.
+    nameless = len(profiles) == 1 and not names[0]
+    if profiles and "default-scheduler" not in names and not nameless:
+        message = "no profile is named default-scheduler"
+        hint = "add `- schedulerName: default-scheduler`, or name the scheduler in every pod"
+        yield config.at("C015", ("profiles",), message, hint)
+    sorts = [_queue_sort(profile) for profile in profiles]
+    for index, sort in enumerate(sorts[1:], 1):
+        if sort != sorts[0]:
+            message = "its queueSort differs from the first profile's"
+            yield config.at("C009", ("profiles", index), message)
+
+
+def _queue_sort(profile: dict[str, Any]) -> str:
+    """The queueSort plugin of a profile and its arguments, comparable."""
+    chosen = [
+        name
+        for _, point, name in enabled_plugins(profile, ())
+        if point == "queueSort" or (point == "multiPoint" and name.endswith("Sort"))
+    ] or ["PrioritySort"]
+    settings = profile.get("pluginConfig")
+    arguments = [
+        item.get("args")
+        for item in (settings if isinstance(settings, list) else ())
+        if isinstance(item, dict) and item.get("name") in chosen
+    ]
+    return canonical([chosen, arguments])
+
+
+def _extenders(config: ConfigText) -> list[dict[str, Any]]:
+    return config.value.get("extenders") or []
+
+
+def _extender_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    managed: set[str] = set()
+    binders = 0
+    for index, extender in enumerate(_extenders(config)):
+        path: Path = ("extenders", index)
+        if extender.get("bindVerb"):
+            binders += 1
+            if binders == 2:
+                message = "a second extender with a bindVerb"
+                yield config.at("C007", (*path, "bindVerb"), message)
+        resources = extender.get("managedResources")
+        resources = resources if isinstance(resources, list) else []
+        for at, resource in enumerate(resources):
+            name = resource.get("name") if isinstance(resource, dict) else None
+            if isinstance(name, str) and name in managed:
+                here = (*path, "managedResources", at, "name")
+                yield config.at("C008", here, f"{name} is managed twice")
+            managed.add(str(name))
+        if not any(extender.get(verb) for verb in _VERBS):
+            message = "it has no verb, so it is never called"
+            yield config.at("C011", path, message, "filterVerb: filter, for example")
+        elif not resources and extender.get("ignorable") is not True:
+            message = f"while {extender.get('urlPrefix')} is down, no pod is scheduled"
+            yield config.at("C010", path, message, "ignorable: true, or managedResources")
+        tls = extender.get("tlsConfig")
+        tls = tls if isinstance(tls, dict) and around.mounted is not None else {}
+        for key in _TLS_FILES:
+            name = tls.get(key)
+            if isinstance(name, str) and name and not _is_mounted(name, around.mounted or ()):
+                here = (*path, "tlsConfig", key)
+                yield config.at("C013", here, f"no mount brings {name} into the container")
+
+
+def _is_mounted(path: str, mounts: tuple[str, ...]) -> bool:
+    return any(path == mount or path.startswith(mount.rstrip("/") + "/") for mount in mounts)
+
+
+_TOP_LEVEL = frozenset(
+    [
+        "com",
+        "net",
+        "org",
+        "io",
+        "dev",
+        "local",
+        "internal",
+        "lan",
+        "corp",
+        "home",
+        "cloud",
+        "app",
+        "ai",
+        "tech",
+    ]
+)
+
+
+def service_names(value: dict[str, Any]) -> tuple[str, ...]:
+    """Hosts of extenders that only the cluster's own DNS can resolve."""
+    hosts = []
+    extenders = value.get("extenders")
+    for extender in extenders if isinstance(extenders, list) else ():
+        prefix = extender.get("urlPrefix") if isinstance(extender, dict) else None
+        try:
+            host = urlsplit(prefix).hostname if isinstance(prefix, str) else None
+        except ValueError:
+            host = None
+        if host and _is_service_name(host):
+            hosts.append(host)
+    return tuple(dict.fromkeys(hosts))
+
+
+def _is_service_name(host: str) -> bool:
+    labels = host.rstrip(".").split(".")
+    if "svc" in labels[2:3]:
+        return True  # name.namespace.svc[.cluster.local]
+    # name.namespace: a second label that is no top-level domain anybody uses.
+    last = labels[-1]
+    return len(labels) == 2 and last.isascii() and len(last) > 2 and last not in _TOP_LEVEL
+
+
+def _election_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    chosen = election(config.value, around.flags)
+    section = config.value.get("leaderElection") or {}
+    wanted = section.get("leaderElect")
+    if "leader-elect" in around.flags and wanted in (True, False) and wanted != chosen.enabled:
+        message = f"--leader-elect={around.flags['leader-elect']} on the command line wins"
+        yield config.at("C014", ("leaderElection", "leaderElect"), message)
+    if not chosen.enabled:
+        return
+    if chosen.lock != "leases" and (around.minor is None or around.minor >= 27):
+        here = ("leaderElection", "resourceLock")
+        yield config.at("C006", here, f"resourceLock is {chosen.lock!r}", "resourceLock: leases")
+    lease, renew, retry = chosen.durations
+    if lease is not None and renew is not None and lease <= renew:
+        message = f"leaseDuration ({lease:g} s) must exceed renewDeadline ({renew:g} s)"
+        yield config.at("C017", ("leaderElection", "leaseDuration"), message)
+    if renew is not None and retry is not None and renew <= 1.2 * retry:
+        message = f"renewDeadline ({renew:g} s) must exceed 1.2 × retryPeriod ({retry:g} s)"
+        yield config.at("C017", ("leaderElection", "renewDeadline"), message)
+
+
+def _connection_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    connection = config.value.get("clientConnection") or {}
+    kubeconfig = connection.get("kubeconfig")
+    mounted = around.mounted is None or _is_mounted(str(kubeconfig), around.mounted)
+    if isinstance(kubeconfig, str) and kubeconfig and not mounted:
+        here = ("clientConnection", "kubeconfig")
+        message = f"no mount brings {kubeconfig} into the container"
+        yield config.at("C013", here, message, "add a mount for it, or leave it out")
+    for flag, where in IGNORED_WITH_CONFIG.items():
+        if flag not in around.flags:
+            continue
+        # kubeadm always sets --kubeconfig; the same path is filled into the file.
+        if flag == "kubeconfig" and kubeconfig in (None, "", around.flags[flag]):
+            continue
+        message = f"--{flag}={around.flags[flag]} counts for nothing beside --config"
+        yield config.at("C003", (), message, f"{where} in the configuration says it")

@@ -1,0 +1,1 @@
+"""What users hand over: files on their disk and flags on their command line, made into values."""

@@ -1,0 +1,82 @@
+"""Reads local files, within bounds: only regular ones, never more than is allowed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding
+from kschedpatch.model.sources import SourceFile
+
+MAX_TEXT = 1024 * 1024
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Unreadable(Exception):
+    """Why a file can't be read, in words."""
+
+    reason: str
+
+    def finding(self, name: str) -> Finding:
+        return found("P006", self.reason, file=name)
+
+
+def _open(path: Path) -> int:
+    """A descriptor of a regular file. A FIFO or device would block or never end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise Unreadable("there is no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise Unreadable(f"it can't be opened: {reason}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Unreadable("it is not a regular file")
+    return descriptor
+
+
+def read_bytes(path: Path, limit: int = MAX_TEXT) -> bytes:
+    with os.fdopen(_open(path), "rb") as stream:
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise Unreadable(f"it is larger than {limit} bytes")
+    return data
+
+
+@dataclass(frozen=True)
+class NamedText:
+    """A file as the user named it, with the directory that its relative paths start at."""
+
+    name: str
+    data: bytes
+    directory: Path
+
+
+def read_named(name: str) -> NamedText:
+    """A file that was named on the command line; ``-`` is standard input."""
+    if name != "-":
+        path = Path(name)
+        return NamedText(name, read_bytes(path), path.absolute().parent)
+    data = sys.stdin.buffer.read(MAX_TEXT + 1)
+    if len(data) > MAX_TEXT:
+        raise Unreadable(f"it is larger than {MAX_TEXT} bytes")
+    return NamedText("standard input", data, Path.cwd())
+
+
+def hash_file(name: str, path: Path) -> SourceFile:
+    """A large file by its hash; its bytes stay where they are."""
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(_open(path), "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    if not size:
+        raise Unreadable("it is empty")
+    return SourceFile(name, str(path), digest.hexdigest(), size)

@@ -1,0 +1,105 @@
+"""lint: takes whatever people have lying around and goes by its kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND
+from kschedpatch.core.manifest.document import Manifest, read_manifest
+from kschedpatch.core.manifest.validate import competing_findings, validate
+from kschedpatch.core.offline import lint_config, lint_patch
+from kschedpatch.core.yamltext.nodes import value_of
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.reader import read
+from kschedpatch.inputs.files import NamedText, Unreadable, read_bytes, read_named
+from kschedpatch.inputs.loading import load_patch
+from kschedpatch.inputs.quickflags import QuickFlags
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding, in_reading_order
+from kschedpatch.model.kubeversion import KubeVersion
+from kschedpatch.model.patch import KIND as PATCH_KIND
+
+
+def lint_path(
+    name: str, flags: QuickFlags, manifest: Manifest | None, version: KubeVersion | None
+) -> tuple[Finding, ...]:
+    """Findings for a file, standard input (``-``), or a manifests directory."""
+    if name != "-" and Path(name).is_dir():
+        return _lint_directory(Path(name), version)
+    try:
+        source = read_named(name)
+    except Unreadable as error:
+        return (error.finding(name),)
+    kind = _kind_of(source.data)
+    if kind == PATCH_KIND:
+        return lint_patch_text(source, flags, manifest, version)
+    if kind == CONFIG_KIND:
+        return lint_config(source.data, source.name, manifest, version)
+    if kind == "Pod":
+        minor = version.minor if version else None
+        return validate(read_manifest(source.data, source.name), minor)
+    return _unknown_kind(source, kind)
+
+
+def lint_patch_text(
+    source: NamedText | None,
+    flags: QuickFlags,
+    manifest: Manifest | None,
+    version: KubeVersion | None,
+) -> tuple[Finding, ...]:
+    loaded = load_patch(source, flags)
+    if loaded.given is None:
+        return in_reading_order(loaded.findings)
+    return in_reading_order((*loaded.findings, *lint_patch(loaded.given, manifest, version)))
+
+
+def _kind_of(data: bytes) -> str:
+    documents = read(data).documents
+    value: Any = value_of(documents[0]) if documents else None
+    if not isinstance(value, dict):
+        return ""
+    kind, group = value.get("kind"), str(value.get("apiVersion", ""))
+    if kind is None and group.startswith(f"{CONFIG_GROUP}/"):
+        return CONFIG_KIND
+    if kind is None and "spec" in value and "metadata" in value and group.startswith("kschedpatch"):
+        return PATCH_KIND
+    return str(kind) if kind is not None else ""
+
+
+def _unknown_kind(source: NamedText, kind: str) -> tuple[Finding, ...]:
+    reading = read(source.data)
+    findings = [finding.in_file(source.name) for finding in reading.findings]
+    root = reading.documents[0] if reading.documents else None
+    if root is None and not findings:
+        findings.append(found("Y014", "the file is empty", file=source.name))
+    elif root is not None:
+        what = f"kind is {kind}" if kind else "there is no kind"
+        hint = f"lint reads a {PATCH_KIND}, a {CONFIG_KIND} or a Pod"
+        if kind == "Policy":
+            hint = "a Policy is read up to 1.22: say the same with profiles and extenders"
+        findings.append(Places(source.name, root).at("P013", ("kind",), what, hint))
+    return in_reading_order(findings)
+
+
+def _lint_directory(directory: Path, version: KubeVersion | None) -> tuple[Finding, ...]:
+    """A manifests directory as the kubelet sees it: every file counts, whatever its ending."""
+    contents: dict[str, bytes] = {}
+    findings: list[Finding] = []
+    for path in sorted(directory.iterdir()):
+        if path.name.startswith(".") or path.is_dir():
+            continue
+        try:
+            contents[path.name] = read_bytes(path)
+        except Unreadable as error:
+            findings.append(error.finding(str(path)))
+    if "kube-scheduler.yaml" not in contents:
+        message = "there is no kube-scheduler.yaml in it"
+        findings.append(found("P006", message, file=str(directory)))
+    else:
+        reading = read_manifest(
+            contents["kube-scheduler.yaml"], str(directory / "kube-scheduler.yaml")
+        )
+        findings += validate(reading, version.minor if version else None)
+    findings += competing_findings(contents)
+    return in_reading_order(findings)

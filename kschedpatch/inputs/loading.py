@@ -1,0 +1,90 @@
+"""From names on the command line to values that the core can work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from kschedpatch.core.manifest.document import Manifest, read_manifest
+from kschedpatch.core.manifest.validate import validate
+from kschedpatch.core.patchinput import PatchInput
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.inputs.files import NamedText, Unreadable, read_named
+from kschedpatch.inputs.patchfile import read_patch
+from kschedpatch.inputs.quickflags import COMMAND_LINE, QuickFlags, override, patch_from_flags
+from kschedpatch.inputs.recipes import all_recipes, recipe_named
+from kschedpatch.inputs.references import read_references
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding, has_errors
+from kschedpatch.model.patch import SchedulerPatch
+
+
+@dataclass(frozen=True)
+class LoadedPatch:
+    given: PatchInput | None
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class LoadedManifest:
+    manifest: Manifest | None
+    findings: tuple[Finding, ...]
+
+
+def load_patch(source: NamedText | None, flags: QuickFlags) -> LoadedPatch:
+    """A patch from a file, from flags, or from both: then the flags override the file."""
+    findings: list[Finding] = []
+    patch: SchedulerPatch | None = None
+    places, directory = Places(COMMAND_LINE, None), Path.cwd()
+    if source is not None:
+        reading = read_patch(source.data, source.name)
+        patch, places, directory = reading.patch, reading.places, source.directory
+        findings += reading.findings
+    if flags.given:
+        quick, problems = patch_from_flags(flags)
+        findings += problems
+        if quick is not None:
+            patch = override(patch, quick) if patch is not None else quick
+    if patch is None or has_errors(findings):
+        return LoadedPatch(None, tuple(findings))
+    references = read_references(patch, places, directory)
+    findings += references.findings
+    findings += _placeholders(references.patch, places)
+    given = PatchInput(references.patch, places, references.sources)
+    return LoadedPatch(None if has_errors(findings) else given, tuple(findings))
+
+
+def read_recipe(name: str) -> NamedText | Finding:
+    recipe = recipe_named(name)
+    if recipe is None:
+        return _no_recipe(name)
+    return NamedText(f"recipe {name}", recipe.path.read_bytes(), recipe.path.parent)
+
+
+def _no_recipe(name: str) -> Finding:
+    names = [recipe.name for recipe in all_recipes()]
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+    return found("P004", f"there is no recipe {name!r}", file=COMMAND_LINE, hint=hint)
+
+
+def _placeholders(patch: SchedulerPatch, places: Places) -> list[Finding]:
+    image = patch.spec.scheduler.image or ""
+    if not image.startswith("registry.example.com/"):
+        return []
+    message = f"{image} is a placeholder"
+    path = ("spec", "scheduler", "image")
+    return [places.at("P010", path, message, "put your own image there")]
+
+
+def load_manifest(name: str) -> LoadedManifest:
+    """A scheduler's manifest. What makes it unusable is told as its validation tells it."""
+    try:
+        source = read_named(name)
+    except Unreadable as error:
+        return LoadedManifest(None, (error.finding(name),))
+    reading = read_manifest(source.data, source.name)
+    if reading.manifest is None or has_errors(reading.findings):
+        return LoadedManifest(None, validate(reading))
+    return LoadedManifest(reading.manifest, ())

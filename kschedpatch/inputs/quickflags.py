@@ -1,0 +1,129 @@
+"""A patch from flags on the command line, alone or on top of a patch file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kschedpatch.core.staging import volume_name
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.inputs.patchfile import check_patch
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding
+from kschedpatch.model.patch import API_VERSION, KIND, SchedulerPatch
+
+COMMAND_LINE = "command line"
+DEVICE_PLUGINS = {
+    "name": "device-plugin-sock",
+    "hostPath": "/var/lib/kubelet/device-plugins",
+    "type": "Directory",
+}
+
+
+@dataclass(frozen=True)
+class QuickFlags:
+    image: str | None = None
+    image_archive: str | None = None
+    binary: str | None = None
+    config: str | None = None
+    mounts: tuple[str, ...] = ()
+    device_plugins: bool = False
+    args: tuple[str, ...] = ()
+    rbac: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> bool:
+        return self != QuickFlags()
+
+
+@dataclass
+class _Fragment:
+    value: dict[str, Any] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Finding, ...]]:
+    """The same value as a file gives. Paths are made absolute: they start where the user is."""
+    fragment = _Fragment()
+    scheduler: dict[str, Any] = {}
+    if flags.image is not None:
+        scheduler["image"] = flags.image
+    for key, path in (("imageArchive", flags.image_archive), ("binary", flags.binary)):
+        if path is not None:
+            scheduler[key] = _absolute(path)
+    if flags.args:
+        scheduler["args"] = dict(_arg(text, fragment) for text in flags.args)
+    spec: dict[str, Any] = {"scheduler": scheduler} if scheduler else {}
+    if flags.config is not None:
+        spec["config"] = {"file": _absolute(flags.config)}
+    mounts = [_mount(text, fragment) for text in flags.mounts]
+    if flags.device_plugins:
+        mounts.insert(0, dict(DEVICE_PLUGINS))
+    if mounts:
+        spec["mounts"] = mounts
+    if flags.rbac:
+        spec["rbac"] = {"manifests": [_absolute(path) for path in flags.rbac]}
+    value = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": "command-line"},
+        "spec": spec,
+    }
+    patch, findings = check_patch(value, Places(COMMAND_LINE, None))
+    findings = (*fragment.findings, *findings)
+    return (None if fragment.findings else patch), findings
+
+
+def _absolute(path: str) -> str:
+    return str(Path.cwd() / path)
+
+
+def _arg(text: str, fragment: _Fragment) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        hint = "--arg v=5"
+        message = f"--arg {text!r} has no value"
+        fragment.findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
+    return name.lstrip("-"), value
+
+
+def _mount(text: str, fragment: _Fragment) -> dict[str, Any]:
+    """HOST[:CONTAINER][:ro|rw]"""
+    parts = text.split(":")
+    read_only = True
+    if len(parts) > 1 and parts[-1] in {"ro", "rw"}:
+        read_only = parts.pop() == "ro"
+    if len(parts) > 2 or not all(parts):
+        message = f"--mount {text!r} is not HOST[:CONTAINER][:ro|rw]"
+        hint = "--mount /etc/localtime, or --mount /opt/data:/data:rw"
+        fragment.findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
+        parts = ["/unreadable"]
+    mount = {"name": volume_name(parts[-1]), "hostPath": parts[0], "readOnly": read_only}
+    if len(parts) == 2:
+        mount["mountPath"] = parts[1]
+    return mount
+
+
+def override(patch: SchedulerPatch, flags: SchedulerPatch) -> SchedulerPatch:
+    """The file's patch with what the flags say: they replace single values and add to lists."""
+    mine, theirs = patch.spec, flags.spec
+    update: dict[str, Any] = {}
+    chosen = theirs.scheduler
+    scheduler: dict[str, Any] = {"args": {**mine.scheduler.args, **chosen.args}}
+    if chosen.image or chosen.image_archive or chosen.binary:
+        # Another image, archive or binary takes the place of whichever the file has.
+        names = ("image", "image_archive", "binary")
+        scheduler |= {name: getattr(chosen, name) for name in names}
+    update["scheduler"] = mine.scheduler.model_copy(update=scheduler)
+    if theirs.config is not None:
+        where: dict[str, str | None] = {"mount_path": None, "name": None}
+        if mine.config is not None:
+            where = {"mount_path": mine.config.mount_path, "name": mine.config.name}
+        update["config"] = theirs.config.model_copy(update=where)
+    new = {(m.mount_path or m.host_path): m for m in theirs.mounts}
+    kept = tuple(m for m in mine.mounts if (m.mount_path or m.host_path) not in new)
+    update["mounts"] = (*kept, *theirs.mounts)
+    manifests = (*mine.rbac.manifests, *theirs.rbac.manifests)
+    update["rbac"] = mine.rbac.model_copy(update={"manifests": manifests})
+    return patch.model_copy(update={"spec": mine.model_copy(update=update)})

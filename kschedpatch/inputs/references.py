@@ -1,0 +1,75 @@
+"""Reads the local files that a patch names, and says which of them are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.inputs.archives import image_of_archive
+from kschedpatch.inputs.files import MAX_TEXT, Unreadable, hash_file, read_bytes
+from kschedpatch.model.finding import Finding
+from kschedpatch.model.finding import Path as Place
+from kschedpatch.model.patch import SchedulerPatch
+from kschedpatch.model.sources import SourceFile, source_file
+
+
+@dataclass(frozen=True)
+class References:
+    patch: SchedulerPatch
+    """The patch, with the image's name if only an archive told it."""
+    sources: dict[str, SourceFile]
+    findings: tuple[Finding, ...]
+
+
+def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> References:
+    sources: dict[str, SourceFile] = {}
+    findings: list[Finding] = []
+    for place, name in _texts(patch):
+        try:
+            content = read_bytes(directory / name, MAX_TEXT)
+            sources[name] = source_file(name, str(directory / name), content)
+        except Unreadable as error:
+            findings.append(places.at("P006", place, f"{name}: {error.reason}"))
+    for place, name in _large(patch):
+        try:
+            sources[name] = hash_file(name, directory / name)
+        except Unreadable as error:
+            findings.append(places.at("P006", place, f"{name}: {error.reason}"))
+    archive = patch.spec.scheduler.image_archive
+    if archive in sources:
+        image, problem = image_of_archive(directory / archive, patch.spec.scheduler.image)
+        if problem:
+            findings.append(places.at("P012", ("spec", "scheduler", "imageArchive"), problem))
+        else:
+            patch = _with_image(patch, image)
+    return References(patch, sources, tuple(findings))
+
+
+def _with_image(patch: SchedulerPatch, image: str) -> SchedulerPatch:
+    scheduler = patch.spec.scheduler.model_copy(update={"image": image})
+    spec = patch.spec.model_copy(update={"scheduler": scheduler})
+    return patch.model_copy(update={"spec": spec})
+
+
+def _texts(patch: SchedulerPatch) -> Iterator[tuple[Place, str]]:
+    spec = patch.spec
+    if spec.config is not None and spec.config.file is not None:
+        yield ("spec", "config", "file"), spec.config.file
+    for index, file in enumerate(spec.files):
+        yield ("spec", "files", index, "source"), file.source
+    for index, name in enumerate(spec.objects):
+        yield ("spec", "objects", index), name
+    for index, name in enumerate(spec.rbac.manifests):
+        yield ("spec", "rbac", "manifests", index), name
+    for index, pod in enumerate(spec.verify.pods):
+        yield ("spec", "verify", "pods", index, "manifest"), pod.manifest
+
+
+def _large(patch: SchedulerPatch) -> Iterator[tuple[Place, str]]:
+    scheduler = patch.spec.scheduler
+    if scheduler.binary is not None:
+        yield ("spec", "scheduler", "binary"), scheduler.binary
+    if scheduler.image_archive is not None:
+        yield ("spec", "scheduler", "imageArchive"), scheduler.image_archive

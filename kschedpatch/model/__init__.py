@@ -1,0 +1,1 @@
+"""Values that the other layers pass around. Nothing here reads, writes or decides."""

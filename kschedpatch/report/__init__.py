@@ -1,0 +1,1 @@
+"""Turns values into what people and programs read. Nothing is decided here."""

@@ -1,0 +1,68 @@
+"""Reference pages that are made from the code: the findings' codes and the patch file's schema.
+
+``python -m kschedpatch.report.reference DIR`` writes them; a test compares them with the code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from kschedpatch.model.codes import CODES
+from kschedpatch.model.patch import SchedulerPatch
+
+_SECTIONS = {
+    "Y": "Text and YAML",
+    "P": "The patch file",
+    "M": "The manifest",
+    "C": "The scheduler configuration",
+    "R": "RBAC",
+    "V": "Versions",
+}
+
+_HEAD = """\
+# Findings
+
+Every finding has a code that never changes its meaning. `error` stops the command before anything
+is written (exit code 2); `warning` and `note` do not.
+
+«Stricter» marks what Kubernetes itself would take: the reason says why kschedpatch does not.
+"""
+
+
+def schema_text() -> str:
+    schema = SchedulerPatch.model_json_schema(by_alias=True)
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://kschedpatch.io/schemas/schedulerpatch-v1.json",
+        **schema,
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def findings_page() -> str:
+    parts = [_HEAD]
+    for letter, title in _SECTIONS.items():
+        parts.append(f"\n## {title}\n\n| code | severity | what | why |\n|---|---|---|---|\n")
+        for code in sorted(CODES):
+            if code.startswith(letter):
+                item = CODES[code]
+                why = ("Stricter. " if item.runs else "") + item.why
+                why = why.replace("|", "\\|")
+                parts.append(f"| {code} | {item.severity} | {item.title} | {why} |\n")
+    return "".join(parts)
+
+
+def pages() -> dict[str, str]:
+    return {"findings.md": findings_page(), "schedulerpatch.schema.json": schema_text()}
+
+
+def main(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (directory / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
