@@ -18,6 +18,25 @@ _CONFIG_VERSIONS: dict[str, tuple[int, int | None]] = {
 _CONFIG_DEPRECATED = {"v1beta2": 25, "v1beta3": 26}
 
 
+# Fields that are younger than the rest: first minor, and first version of the configuration that
+# has them. Keys are the last step of their path.
+YOUNG_CONFIG_FIELDS: dict[str, tuple[int, str]] = {
+    "multiPoint": (23, "v1beta2"),
+    "preEnqueue": (26, "v1beta2"),
+    "delayCacheUntilActive": (28, "v1"),
+    "placementGenerate": (36, "v1"),
+    "placementScore": (36, "v1"),
+}
+# percentageOfNodesToScore has always been there at the top; within a profile it is young.
+YOUNG_PROFILE_FIELDS: dict[str, tuple[int, str]] = {"percentageOfNodesToScore": (26, "v1")}
+
+
+def config_version_reaches(version: str, needed: str) -> bool:
+    """Whether a version of the configuration is the needed one or a later one."""
+    order = list(_CONFIG_VERSIONS)
+    return version not in order or order.index(version) >= order.index(needed)
+
+
 def config_versions(minor: int) -> tuple[str, ...]:
     """The versions that this minor reads, the best one last."""
     return tuple(
@@ -47,9 +66,16 @@ REMOVED_FLAGS: dict[str, int] = {
     "failure-domains": 22,
     "port": 24,
     "address": 24,
+    "experimental-logging-sanitization": 24,
+    **dict.fromkeys(
+        ("add-dir-header", "alsologtostderr", "log-backtrace-at", "log-dir", "log-file",
+         "log-file-max-size", "logtostderr", "one-output", "skip-headers", "skip-log-headers",
+         "stderrthreshold"),
+        26,
+    ),
     "lock-object-name": 28,
     "lock-object-namespace": 28,
-}
+}  # fmt: skip
 
 #: What --config makes the scheduler ignore, with the field that says the same in the file.
 IGNORED_WITH_CONFIG: dict[str, str] = {

@@ -15,13 +15,13 @@ from kschedpatch.core.manifest.document import (
     GENERATION_ANNOTATION,
     PATCH_ANNOTATION,
     Manifest,
-    read_manifest,
 )
 from kschedpatch.core.manifest.flags import effective, remove_flag, set_flag
 from kschedpatch.core.manifest.rules.scheduler import mount_paths
-from kschedpatch.core.manifest.validate import validate
+from kschedpatch.core.manifest.validate import judge
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.schedconfig.build import (
+    INSECURE_LOOPBACK,
     ConfigText,
     complete,
     read_config,
@@ -34,6 +34,8 @@ from kschedpatch.core.schedconfig.checks import (
 )
 from kschedpatch.core.schedconfig.election import election
 from kschedpatch.core.staging import Staged, stage_binary, stage_config, stage_files
+from kschedpatch.core.yamltext.nodes import Node
+from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.splice import respell, same
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, has_errors, in_reading_order
@@ -94,9 +96,7 @@ class _Planner:
             self.findings.append(self._at("P009", ("spec", "target"), message))
             return self._result(self.base.text, None)
         self.findings += self._version_findings()
-        self.findings += validate(
-            read_manifest(self.base.text.encode(), self.base.file), self.minor
-        )
+        self.findings += judge(self.base.pod, self.minor, self.base.places)
         if has_errors(self.findings):
             return self._result(self.base.text, None)
         before = effective(self.container)
@@ -119,12 +119,12 @@ class _Planner:
         self._annotate(generation.id if generation else None)
         if has_errors(self.findings):
             return self._result(self.base.text, None)
-        after = respell(self.base.text, self.base.root, self.pod)
+        spelling = respell(self.base.text, self.base.root, self.pod)
         if config is not None:
             self.findings += self._config_findings(config)
         self.findings += self._policy_findings()
-        self.findings += self._new_findings(after)
-        return self._result(after, generation, config)
+        self.findings += self._new_findings(spelling.root)
+        return self._result(spelling.text, generation, config)
 
     def _result(self, after: str, generation: Any, config: ConfigText | None = None) -> Plan:
         flags = effective(self.container)
@@ -132,6 +132,8 @@ class _Planner:
         rbac = rbac_for(self.given, self.version, election(value, flags))
         objects = object_files(self.given)
         findings = in_reading_order((*self.findings, *rbac.findings, *objects.findings))
+        if has_errors(findings):
+            after, generation = self.base.text, None  # a plan with errors changes nothing
         return Plan(
             patch_name=self.patch.metadata.name,
             version=self.version,
@@ -207,6 +209,9 @@ class _Planner:
         flags = effective(self.container)
         text = complete(config, minor, flags.get("kubeconfig") or DEFAULT_KUBECONFIG)
         staged = stage_config(wanted, text)
+        if INSECURE_LOOPBACK in text:
+            message = f"health and metrics are served without TLS on {INSECURE_LOOPBACK}"
+            self.findings.append(self._at("C020", ("spec", "config"), message))
         old = flags.get("config")
         if old is not None and old != staged.mount_path:
             message = f"--config={old} is replaced by {staged.mount_path}"
@@ -262,9 +267,9 @@ class _Planner:
                 message = f"no flag of 1.{self.minor} reads the Policy at {file.mount_path}"
                 yield self._at("M031", ("spec", "files", index), message)
 
-    def _new_findings(self, after: str) -> list[Finding]:
+    def _new_findings(self, root: Node) -> list[Finding]:
         """What the patched manifest would be told, minus what the base is told anyway."""
         known = {(f.code, f.message) for f in self.findings}
         name = f"{self.base.file} (patched)"
-        judged = validate(read_manifest(after.encode(), name), self.minor)
+        judged = judge(self.pod, self.minor, Places(name, root))
         return [finding for finding in judged if (finding.code, finding.message) not in known]

@@ -76,7 +76,8 @@ def _explained(error: Any, places: Places) -> Finding:
         return places.at("P004", path, message, f"one of {error['ctx']['expected']}")
     if kind == "value_error":
         message = f"{_shown(error['input'])} {error['ctx']['error']}"
-        return places.at("P004", path, message)
+        at = places.at_key if error["loc"][-1] == "[key]" else places.at
+        return at("P004", path, message)
     return places.at("P003", path, _type_message(kind, error["input"]), _type_hint(path, error))
 
 

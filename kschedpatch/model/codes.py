@@ -42,7 +42,9 @@ _TEXT = (
          "It can't be seen and has no use in these files."),
     Code("Y007", _ERROR, "not YAML",
          "The kubelet would drop the pod at its next look at the directory, up to 20 s after "
-         "the file was saved."),
+         "the file was saved. (Go's parser takes some texts that are refused here: tabs between "
+         "tokens, and text behind the end of a document, which it drops without a word.)",
+         runs=True),
     Code("Y008", _ERROR, "duplicate key",
          "The kubelet takes the last one and says nothing; the scheduler refuses the file.", runs=True),
     Code("Y009", _ERROR, "tag",
@@ -131,7 +133,7 @@ _MANIFEST = (
          "Two mounts at one place: the kubelet refuses the pod."),
     Code("M010", _ERROR, "invalid path",
          "The kubelet refuses it, or the container runtime fails on it. Paths on the host are "
-         "absolute here, so that it is clear which are meant."),
+         "absolute here, so that it is clear which are meant.", runs=True),
     Code("M011", _ERROR, "invalid value",
          "The kubelet refuses the pod. (An image's name it takes as it is; the runtime then "
          "says «InvalidImageName», after the old scheduler has gone.)", runs=True),
@@ -245,6 +247,11 @@ _CONFIG = (
     Code("C017", _ERROR, "leader election durations",
          "leaseDuration must exceed renewDeadline, and renewDeadline 1.2 × retryPeriod; the "
          "scheduler exits otherwise."),
+    Code("C020", _NOTE, "unencrypted port of 1.22",
+         "With --config, 1.22 serves health and metrics without TLS on port 10251 and can't be "
+         "told not to. It is bound to the loopback."),
+    Code("C019", _ERROR, "field that this version does not have",
+         "Decoding is strict: the scheduler exits with «unknown field»."),
     Code("C018", _ERROR, "wrong type in the configuration",
          "Decoding is strict: the scheduler exits at once."),
 )

@@ -89,11 +89,10 @@ def read_manifest(data: bytes, file: str) -> PodReading:
         return PodReading(places, None, None, tuple(findings))
     pod: dict[str, Any] = value_of(root)
     manifest = None
-    identity = list(_identity_findings(pod, places))
     index = scheduler_index(pod)
     if index is not None and not has_errors(findings):
         manifest = Manifest(file, reading.text, root, index)
-    return PodReading(places, pod, manifest, (*findings, *identity))
+    return PodReading(places, pod, manifest, tuple(findings))
 
 
 def _json_findings(text: str, file: str) -> list[Finding]:
@@ -142,7 +141,7 @@ def is_wrapped(container: dict[str, Any]) -> bool:
     return _program(container) in _WRAPPERS
 
 
-def _identity_findings(pod: dict[str, Any], places: Places) -> list[Finding]:
+def identity_findings(pod: dict[str, Any], places: Places) -> list[Finding]:
     kind, version = pod.get("kind"), pod.get("apiVersion")
     if kind != "Pod" or version != "v1":
         shown = f"{version}, {kind}" if kind or version else "nothing"

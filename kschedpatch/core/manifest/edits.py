@@ -115,8 +115,8 @@ def follow_serving_flags(container: dict[str, Any], before: dict[str, str]) -> N
     after = effective(container)
     old_port, new_port = (f.get("secure-port", DEFAULT_PORT) for f in (before, after))
     old_host, new_host = (f.get("bind-address", "") for f in (before, after))
-    if old_port == new_port and old_host == new_host:
-        return
+    if new_port == "0" or (old_port == new_port and old_host == new_host):
+        return  # a port that is switched off is refused by the validation
     for probe in PROBES:
         target = http_target(container, probe)
         if target is None or str(resolve_port(container, target.get("port"))) != old_port:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedpatch.core.manifest.document import PodReading, read_manifest
+from kschedpatch.core.manifest.document import PodReading, identity_findings, read_manifest
 from kschedpatch.core.manifest.podschema import schema_findings
 from kschedpatch.core.manifest.rules.containers import container_findings
 from kschedpatch.core.manifest.rules.names import metadata_findings
@@ -31,15 +31,32 @@ def pod_findings(pod: dict[str, Any], minor: int | None, places: Places) -> tupl
     )
 
 
+def judge(pod: dict[str, Any], minor: int | None, places: Places) -> tuple[Finding, ...]:
+    """Is it a scheduler's pod, and would it run?"""
+    identity = identity_findings(pod, places)
+    if any(finding.code == "M001" for finding in identity):
+        return tuple(identity)
+    return (*identity, *_without_echoes(pod_findings(pod, minor, places)))
+
+
 def validate(reading: PodReading, minor: int | None = None) -> tuple[Finding, ...]:
     """All findings of a manifest. The minor comes from the image's tag unless it is given."""
     findings = list(reading.findings)
-    if reading.pod is not None and not any(f.code == "M001" for f in findings):
+    if reading.pod is not None:
         version = reading.manifest.version if reading.manifest else None
         if minor is None and version is not None and version.is_known:
             minor = version.minor
-        findings += pod_findings(reading.pod, minor, reading.places)
+        findings += judge(reading.pod, minor, reading.places)
     return in_reading_order(findings)
+
+
+def _without_echoes(findings: tuple[Finding, ...]) -> list[Finding]:
+    """A misspelt list of mounts or volumes is one mistake: what follows from it is left out."""
+    misspelt = any(finding.code == "M003" and finding.hint in _LOST_LISTS for finding in findings)
+    return [f for f in findings if not (misspelt and f.code in {"C013", "M007", "M015"})]
+
+
+_LOST_LISTS = {"did you mean volumeMounts?", "did you mean volumes?"}
 
 
 def competing_findings(directory: Mapping[str, bytes]) -> tuple[Finding, ...]:

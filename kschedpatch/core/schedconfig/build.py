@@ -26,6 +26,8 @@ from kschedpatch.core.yamltext.splice import respell
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, Path, has_errors
 
+INSECURE_LOOPBACK = "127.0.0.1:10251"
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigText:
@@ -106,10 +108,11 @@ def complete(config: ConfigText, minor: int, kubeconfig: str) -> str:
             connection["kubeconfig"] = kubeconfig
         filled["clientConnection"] = connection
     if minor == 22:
-        # There --port=0 counts for nothing with --config: without these two, an unencrypted
-        # port 10251 opens on every address of the node.
-        filled.setdefault("healthzBindAddress", "")
-        filled.setdefault("metricsBindAddress", "")
+        # There --port=0 counts for nothing with --config, and an unencrypted port 10251 opens on
+        # every address of the node. 1.22 refuses an empty address and port 0 alike, so it can't
+        # be closed: at least it listens on the loopback only.
+        filled.setdefault("healthzBindAddress", INSECURE_LOOPBACK)
+        filled.setdefault("metricsBindAddress", INSECURE_LOOPBACK)
     if config.text is None or config.places.root is None:
         return emit.document(filled)
-    return respell(config.text, config.places.root, filled)
+    return respell(config.text, config.places.root, filled).text

@@ -11,7 +11,14 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
-from kschedpatch.core.kubeversions import IGNORED_WITH_CONFIG, stock_plugins
+from kschedpatch.core.kubeversions import (
+    IGNORED_WITH_CONFIG,
+    YOUNG_CONFIG_FIELDS,
+    YOUNG_PROFILE_FIELDS,
+    best_config_version,
+    config_version_reaches,
+    stock_plugins,
+)
 from kschedpatch.core.schedconfig.build import ConfigText
 from kschedpatch.core.schedconfig.election import election
 from kschedpatch.core.yamltext.splice import canonical
@@ -45,6 +52,7 @@ def config_findings(config: ConfigText, around: Surroundings) -> Iterator[Findin
     yield from shapes
     if shapes:
         return
+    yield from _young_findings(config, around)
     yield from _plugin_findings(config, around)
     yield from _profile_findings(config)
     yield from _extender_findings(config, around)
@@ -64,6 +72,33 @@ def _shape_findings(config: ConfigText) -> Iterator[Finding]:
             for index, item in enumerate(value):
                 if not isinstance(item, dict):
                     yield config.at("C018", (key, index), f"each of {key} must be a mapping")
+
+
+def _young_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    """Fields that a minor, or an older version of the configuration, does not have yet."""
+    if around.minor is None:
+        return
+    version = str(config.value.get("apiVersion") or best_config_version(around.minor))
+    version = version.rpartition("/")[2]
+    present: list[tuple[Path, tuple[int, str]]] = []
+    if "delayCacheUntilActive" in config.value:
+        here: Path = ("delayCacheUntilActive",)
+        present.append((here, YOUNG_CONFIG_FIELDS["delayCacheUntilActive"]))
+    for index, profile in enumerate(_profiles(config)):
+        path: Path = ("profiles", index)
+        present += [
+            ((*path, key), since) for key, since in YOUNG_PROFILE_FIELDS.items() if key in profile
+        ]
+        plugins = profile.get("plugins")
+        for key in plugins if isinstance(plugins, dict) else ():
+            if key in YOUNG_CONFIG_FIELDS:
+                present.append(((*path, "plugins", key), YOUNG_CONFIG_FIELDS[key]))
+    for place, (minor, needed) in present:
+        if around.minor < minor:
+            message = f"it exists from Kubernetes 1.{minor} on, and this is 1.{around.minor}"
+            yield config.at("C019", place, message)
+        elif not config_version_reaches(version, needed):
+            yield config.at("C019", place, f"{version} does not have it", f"use {needed}")
 
 
 def _profiles(config: ConfigText) -> list[dict[str, Any]]:
@@ -114,19 +149,18 @@ def _profile_findings(config: ConfigText) -> Iterator[Finding]:
 
 
 def _queue_sort(profile: dict[str, Any]) -> str:
-    """The queueSort plugin of a profile and its arguments, comparable."""
-    chosen = [
-        name
-        for _, point, name in enabled_plugins(profile, ())
-        if point == "queueSort" or (point == "multiPoint" and name.endswith("Sort"))
-    ] or ["PrioritySort"]
+    """The queueSort of a profile, comparable. The scheduler compares what is written: PrioritySort
+    spelt out in one profile and left to the default in another counts as different."""
+    plugins = profile.get("plugins")
+    chosen = plugins.get("queueSort") if isinstance(plugins, dict) else None
+    names = [name for _, point, name in enabled_plugins(profile, ()) if point == "queueSort"]
     settings = profile.get("pluginConfig")
     arguments = [
         item.get("args")
         for item in (settings if isinstance(settings, list) else ())
-        if isinstance(item, dict) and item.get("name") in chosen
+        if isinstance(item, dict) and item.get("name") in names
     ]
-    return canonical([chosen, arguments])
+    return canonical([chosen or {}, arguments])
 
 
 def _extenders(config: ConfigText) -> list[dict[str, Any]]:

@@ -40,17 +40,25 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def respell(text: str, root: Node, target: Any) -> str:
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A text and its nodes."""
+
+    text: str
+    root: Node
+
+
+def respell(text: str, root: Node, target: Any) -> Spelling:
     """The text with the edits that make it mean ``target``."""
     if same(value_of(root), target):
-        return text
+        return Spelling(text, root)
     result = apply_edits(text, _Splicer(text, _layout_of(root)).whole(root, target))
     again = read(result.encode())
     if again.findings or len(again.documents) != 1:
         raise SpliceError(f"the spliced text can't be read: {again.findings}")
     if not same(value_of(again.documents[0]), target):
         raise SpliceError("the spliced text means something else than was asked for")
-    return result
+    return Spelling(result, again.documents[0])
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:

@@ -20,7 +20,7 @@ NO_SHRINK = [Phase.explicit, Phase.reuse, Phase.generate]
 def respelled(text: str, target: Any) -> str:
     reading = read(text.encode())
     assert not reading.findings
-    return respell(reading.text, reading.documents[0], target)
+    return respell(reading.text, reading.documents[0], target).text
 
 
 @st.composite
@@ -40,7 +40,7 @@ def test_any_spelling_becomes_any_value_that_shares_a_key(
     assert same(value_of(reading.documents[0]), value)
     first = next(iter(value))
     target = {**other, first: value[first]}
-    result = respell(reading.text, reading.documents[0], target)
+    result = respell(reading.text, reading.documents[0], target).text
     assert same(value_of(read(result.encode()).documents[0]), target)
 
 

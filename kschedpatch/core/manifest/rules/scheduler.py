@@ -93,6 +93,8 @@ def _successor(name: str) -> str:
         return "say the same with profiles and extenders in a KubeSchedulerConfiguration"
     if name in {"port", "address"}:
         return "remove it: the scheduler serves only on --secure-port"
+    if "log" in name or name in {"add-dir-header", "one-output", "skip-headers"}:
+        return "remove it: the scheduler logs to stderr, and the kubelet keeps that"
     if name.startswith("lock-object"):
         return "--leader-elect-resource-name and --leader-elect-resource-namespace"
     return "a profile in a KubeSchedulerConfiguration"

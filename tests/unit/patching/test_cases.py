@@ -1,0 +1,87 @@
+"""Patches against manifests, one small file a case: what is asked, which lines change.
+
+A case (cases/*.yaml) has
+  manifest   a file below fixtures/manifests, or a text of its own
+  spec       the patch's spec
+  files      local files that the patch names: path → content
+  version    the node's Kubernetes version, where the image does not tell it
+  changes    the lines that go (-) and come (+); the annotations of the tool are left out
+  generated  files of the generation: name → content
+  rbac       titles of the RBAC objects
+  codes      the codes of all findings
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from kschedpatch.core.manifest.document import read_manifest
+from kschedpatch.core.patchinput import PatchInput
+from kschedpatch.core.planner import plan_static_pod
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.inputs.patchfile import check_patch
+from kschedpatch.model.kubeversion import parse_version
+from kschedpatch.model.plan import Plan
+from kschedpatch.model.sources import source_file
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "manifests"
+
+
+def load(path: Path) -> dict[str, Any]:
+    case: dict[str, Any] = YAML(typ="safe", pure=True).load(path.read_text("utf-8"))
+    return case
+
+
+def plan_for(case: dict[str, Any]) -> Plan:
+    value = {
+        "apiVersion": "kschedpatch.io/v1",
+        "kind": "SchedulerPatch",
+        "metadata": {"name": "case"},
+        "spec": case["spec"],
+    }
+    patch, findings = check_patch(value, Places("patch.yaml", None))
+    assert patch is not None, findings
+    sources = {
+        name: source_file(name, name, content.encode())
+        for name, content in case.get("files", {}).items()
+    }
+    text = case["manifest"]
+    data = text.encode() if "\n" in text else (FIXTURES / text).read_bytes()
+    reading = read_manifest(data, "kube-scheduler.yaml")
+    assert reading.manifest is not None, reading.findings
+    version = parse_version(case["version"]) if "version" in case else None
+    given = PatchInput(patch, Places("patch.yaml", None), sources)
+    return plan_static_pod(given, reading.manifest, version=version)
+
+
+def changed_lines(plan: Plan) -> list[str]:
+    lines = difflib.unified_diff(
+        plan.before.splitlines(), plan.after.splitlines(), n=0, lineterm=""
+    )
+    changes = [line for line in list(lines)[2:] if not line.startswith("@@")]
+    ours = [line for line in changes if "kschedpatch.io/" not in line and "Timestamp" not in line]
+    return [line for line in ours if line.strip("+ ") != "annotations:"]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
+def test_case(path: Path) -> None:
+    case = load(path)
+    plan = plan_for(case)
+    generation = plan.generation.id if plan.generation else "GENERATION"
+    changes = [line.replace(generation, "GENERATION") for line in changed_lines(plan)]
+    assert [finding.code for finding in plan.findings] == case.get("codes", [])
+    assert changes == case.get("changes", "").splitlines()
+    files = plan.generation.files if plan.generation else ()
+    generated = {item.name: (item.file.content or b"").decode() for item in files}
+    assert generated == case.get("generated", {})
+    assert [item.title for item in plan.rbac] == case.get("rbac", [])
+
+
+def test_there_are_cases() -> None:
+    assert len(CASES) >= 25
