@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -9,6 +10,9 @@ from kschedpatch.model import exitcodes
 
 
 def main() -> None:
+    # Imports make many objects and no garbage: looking for it takes a twentieth of a short command.
+    gc.set_threshold(20_000, 20, 20)
+
     from kschedpatch.cli.app import app
 
     # As a kubectl plugin the program is called by its file's name; people type it with a blank.

@@ -42,7 +42,6 @@ def lint(
     Exit code 0: no errors (warnings may be shown); 2: there are errors.
     """
     from kschedpatch.inputs.linting import lint_patch_text, lint_path
-    from kschedpatch.inputs.loading import load_manifest
     from kschedpatch.inputs.quickflags import QuickFlags
     from kschedpatch.model.finding import in_reading_order
     from kschedpatch.model.outcome import Outcome
@@ -55,7 +54,11 @@ def lint(
     )  # fmt: skip
     if file == "-" and manifest == "-":
         options.refuse("only one file can be standard input.")
-    loaded = load_manifest(manifest) if manifest is not None else None
+    loaded = None
+    if manifest is not None:
+        from kschedpatch.inputs.manifestfile import load_manifest
+
+        loaded = load_manifest(manifest)
     if loaded is not None and loaded.manifest is None:
         findings = loaded.findings
     elif file is not None and recipe is None:

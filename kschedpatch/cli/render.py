@@ -48,7 +48,8 @@ def render(
 
     Exit code 0: rendered; 2: there are errors, and nothing was written.
     """
-    from kschedpatch.inputs.loading import load_manifest, load_patch
+    from kschedpatch.inputs.loading import load_patch
+    from kschedpatch.inputs.manifestfile import load_manifest
     from kschedpatch.inputs.quickflags import QuickFlags
     from kschedpatch.inputs.rendering import rendered
     from kschedpatch.model.outcome import Outcome

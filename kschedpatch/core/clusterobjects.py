@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.rbac.objects import (
@@ -27,8 +26,7 @@ MAX_OBJECTS_BYTES = 1024 * 1024
 MAX_OBJECTS_NODES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
+class Objects(NamedTuple):
     objects: tuple[ClusterObject, ...]
     findings: tuple[Finding, ...]
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kschedpatch.core.clusterobjects import object_files, rbac_for
 from kschedpatch.core.kubeversions import image_is_stock
-from kschedpatch.core.manifest.base import choose_base
-from kschedpatch.core.manifest.document import Manifest
-from kschedpatch.core.manifest.flags import effective
-from kschedpatch.core.manifest.rules.scheduler import mount_paths
 from kschedpatch.core.patchinput import PatchInput
-from kschedpatch.core.planner import config_text, plan_static_pod
-from kschedpatch.core.schedconfig.build import ConfigText, read_config, version_findings
 from kschedpatch.core.schedconfig.checks import Surroundings, config_findings
 from kschedpatch.core.schedconfig.election import election
+from kschedpatch.core.schedconfig.read import ConfigText, config_text, read_config
+from kschedpatch.core.schedconfig.versions import version_findings
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion
+
+if TYPE_CHECKING:
+    from kschedpatch.core.manifest.document import Manifest
 
 
 def lint_patch(
@@ -23,6 +24,10 @@ def lint_patch(
 ) -> tuple[Finding, ...]:
     """With a manifest, what its plan finds; without one, what patch and files alone show."""
     if manifest is not None:
+        # The planner costs half of the start-up; most lints do without a manifest.
+        from kschedpatch.core.manifest.base import choose_base
+        from kschedpatch.core.planner import plan_static_pod
+
         choice = choose_base(manifest, None)
         if choice.base is None:
             return choice.findings
@@ -48,6 +53,9 @@ def lint_config(
     findings = [*_unknown_version(version), *reading.findings]
     around = Surroundings(minor=_minor(version))
     if manifest is not None:
+        from kschedpatch.core.manifest.flags import effective
+        from kschedpatch.core.manifest.rules.scheduler import mount_paths
+
         container = manifest.pod["spec"]["containers"][manifest.container_index]
         around = Surroundings(
             minor=_minor(version or manifest.version),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.patch import SchedulerPatch
 from kschedpatch.model.sources import SourceFile
 
 
-@dataclass(frozen=True)
-class PatchInput:
+class PatchInput(NamedTuple):
     patch: SchedulerPatch
     places: Places
     """Where each value of the patch stands in the user's file."""
-    sources: Mapping[str, SourceFile] = field(default_factory=dict)
+    sources: Mapping[str, SourceFile] = MappingProxyType({})
     """The local files that the patch names, by the path that it writes."""

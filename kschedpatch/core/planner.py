@@ -20,23 +20,19 @@ from kschedpatch.core.manifest.flags import effective, remove_flag, set_flag
 from kschedpatch.core.manifest.rules.scheduler import mount_paths
 from kschedpatch.core.manifest.validate import judge
 from kschedpatch.core.patchinput import PatchInput
-from kschedpatch.core.schedconfig.build import (
-    INSECURE_LOOPBACK,
-    ConfigText,
-    complete,
-    read_config,
-    version_findings,
-)
 from kschedpatch.core.schedconfig.checks import (
     Surroundings,
     config_findings,
     service_names,
 )
+from kschedpatch.core.schedconfig.complete import INSECURE_LOOPBACK, complete
 from kschedpatch.core.schedconfig.election import election
+from kschedpatch.core.schedconfig.read import ConfigText, config_text
+from kschedpatch.core.schedconfig.versions import version_findings
 from kschedpatch.core.staging import Staged, stage_binary, stage_config, stage_files
-from kschedpatch.core.yamltext.nodes import Node
+from kschedpatch.core.yamltext.nodes import Node, same
 from kschedpatch.core.yamltext.places import Places
-from kschedpatch.core.yamltext.splice import respell, same
+from kschedpatch.core.yamltext.splice import respell
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, has_errors, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion, version_of_image
@@ -55,20 +51,6 @@ def plan_static_pod(
     """``host_types`` is what a node says its paths are (File, Directory, …); empty offline."""
     planner = _Planner(given, base, version or base.version, host_types or {})
     return planner.plan()
-
-
-def config_text(given: PatchInput) -> tuple[ConfigText | None, tuple[Finding, ...]]:
-    """The configuration that a patch brings, inline or by file, with what is wrong with it."""
-    config = given.patch.spec.config
-    if config is None:
-        return None, ()
-    if config.inline is not None:
-        return ConfigText(config.inline, given.places, ("spec", "config", "inline")), ()
-    source = given.sources.get(config.file or "")
-    if source is None or source.content is None:
-        return None, ()  # the missing file is a finding already
-    reading = read_config(source.content, source.name)
-    return reading.config, reading.findings
 
 
 class _Planner:

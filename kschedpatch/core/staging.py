@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from kschedpatch.core.manifest.edits import HostMount
+from kschedpatch.core.volumenames import volume_name
 from kschedpatch.model.patch import Config, File
 from kschedpatch.model.plan import Generation, StagedFile
 from kschedpatch.model.sources import SourceFile, Sources, source_file
@@ -18,8 +19,7 @@ DEFAULT_CONFIG_PATH = "/etc/kubernetes/kschedpatch/scheduler-config.yaml"
 DEFAULT_BINARY_PATH = "/usr/local/bin/kube-scheduler"
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(NamedTuple):
     """A file of the generation with the mount that brings it into the container."""
 
     file: StagedFile
@@ -66,9 +66,3 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     while name in taken:
         name, number = f"{number}-{safe}", number + 1
     return name
-
-
-def volume_name(text: str) -> str:
-    """A volume's name (a DNS label) made from a file's."""
-    slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:50].strip("-")
-    return f"kschedpatch-{slug or 'file'}"

@@ -6,8 +6,8 @@ import hashlib
 import os
 import stat
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
@@ -17,11 +17,12 @@ MAX_TEXT = 1024 * 1024
 _CHUNK = 1024 * 1024
 
 
-@dataclass(frozen=True)
 class Unreadable(Exception):
     """Why a file can't be read, in words."""
 
-    reason: str
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
     def finding(self, name: str) -> Finding:
         return found("P006", self.reason, file=name)
@@ -50,8 +51,7 @@ def read_bytes(path: Path, limit: int = MAX_TEXT) -> bytes:
     return data
 
 
-@dataclass(frozen=True)
-class NamedText:
+class NamedText(NamedTuple):
     """A file as the user named it, with the directory that its relative paths start at."""
 
     name: str

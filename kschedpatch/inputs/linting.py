@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND
-from kschedpatch.core.manifest.document import Manifest, read_manifest
-from kschedpatch.core.manifest.validate import competing_findings, validate
 from kschedpatch.core.offline import lint_config, lint_patch
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
-from kschedpatch.inputs.files import NamedText, Unreadable, read_bytes, read_named
+from kschedpatch.inputs.files import NamedText, Unreadable, read_named
 from kschedpatch.inputs.loading import load_patch
 from kschedpatch.inputs.quickflags import QuickFlags
 from kschedpatch.model.codes import found
@@ -20,13 +18,18 @@ from kschedpatch.model.finding import Finding, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.patch import KIND as PATCH_KIND
 
+if TYPE_CHECKING:
+    from kschedpatch.core.manifest.document import Manifest
+
 
 def lint_path(
     name: str, flags: QuickFlags, manifest: Manifest | None, version: KubeVersion | None
 ) -> tuple[Finding, ...]:
     """Findings for a file, standard input (``-``), or a manifests directory."""
     if name != "-" and Path(name).is_dir():
-        return _lint_directory(Path(name), version)
+        from kschedpatch.inputs.manifestfile import lint_directory
+
+        return lint_directory(Path(name), version)
     try:
         source = read_named(name)
     except Unreadable as error:
@@ -37,8 +40,9 @@ def lint_path(
     if kind == CONFIG_KIND:
         return lint_config(source.data, source.name, manifest, version)
     if kind == "Pod":
-        minor = version.minor if version else None
-        return validate(read_manifest(source.data, source.name), minor)
+        from kschedpatch.inputs.manifestfile import lint_manifest
+
+        return lint_manifest(source, version)
     return _unknown_kind(source, kind)
 
 
@@ -79,27 +83,4 @@ def _unknown_kind(source: NamedText, kind: str) -> tuple[Finding, ...]:
         if kind == "Policy":
             hint = "a Policy is read up to 1.22: say the same with profiles and extenders"
         findings.append(Places(source.name, root).at("P013", ("kind",), what, hint))
-    return in_reading_order(findings)
-
-
-def _lint_directory(directory: Path, version: KubeVersion | None) -> tuple[Finding, ...]:
-    """A manifests directory as the kubelet sees it: every file counts, whatever its ending."""
-    contents: dict[str, bytes] = {}
-    findings: list[Finding] = []
-    for path in sorted(directory.iterdir()):
-        if path.name.startswith(".") or path.is_dir():
-            continue
-        try:
-            contents[path.name] = read_bytes(path)
-        except Unreadable as error:
-            findings.append(error.finding(str(path)))
-    if "kube-scheduler.yaml" not in contents:
-        message = "there is no kube-scheduler.yaml in it"
-        findings.append(found("P006", message, file=str(directory)))
-    else:
-        reading = read_manifest(
-            contents["kube-scheduler.yaml"], str(directory / "kube-scheduler.yaml")
-        )
-        findings += validate(reading, version.minor if version else None)
-    findings += competing_findings(contents)
     return in_reading_order(findings)

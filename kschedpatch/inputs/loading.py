@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
-from kschedpatch.core.manifest.document import Manifest, read_manifest
-from kschedpatch.core.manifest.validate import validate
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.files import NamedText, Unreadable, read_named
+from kschedpatch.inputs.files import NamedText
 from kschedpatch.inputs.patchfile import read_patch
 from kschedpatch.inputs.quickflags import COMMAND_LINE, QuickFlags, override, patch_from_flags
 from kschedpatch.inputs.recipes import all_recipes, recipe_named
@@ -20,15 +18,8 @@ from kschedpatch.model.finding import Finding, has_errors
 from kschedpatch.model.patch import SchedulerPatch
 
 
-@dataclass(frozen=True)
-class LoadedPatch:
+class LoadedPatch(NamedTuple):
     given: PatchInput | None
-    findings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True)
-class LoadedManifest:
-    manifest: Manifest | None
     findings: tuple[Finding, ...]
 
 
@@ -76,15 +67,3 @@ def _placeholders(patch: SchedulerPatch, places: Places) -> list[Finding]:
     message = f"{image} is a placeholder"
     path = ("spec", "scheduler", "image")
     return [places.at("P010", path, message, "put your own image there")]
-
-
-def load_manifest(name: str) -> LoadedManifest:
-    """A scheduler's manifest. What makes it unusable is told as its validation tells it."""
-    try:
-        source = read_named(name)
-    except Unreadable as error:
-        return LoadedManifest(None, (error.finding(name),))
-    reading = read_manifest(source.data, source.name)
-    if reading.manifest is None or has_errors(reading.findings):
-        return LoadedManifest(None, validate(reading))
-    return LoadedManifest(reading.manifest, ())

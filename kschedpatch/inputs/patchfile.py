@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,8 +17,7 @@ from kschedpatch.model.finding import Finding, Path, has_errors
 from kschedpatch.model.patch import API_VERSION, KIND, SchedulerPatch
 
 
-@dataclass(frozen=True)
-class PatchReading:
+class PatchReading(NamedTuple):
     patch: SchedulerPatch | None
     places: Places
     findings: tuple[Finding, ...]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from kschedpatch.core.staging import volume_name
+from kschedpatch.core.volumenames import volume_name
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.inputs.patchfile import check_patch
 from kschedpatch.model.codes import found
@@ -21,8 +20,7 @@ DEVICE_PLUGINS = {
 }
 
 
-@dataclass(frozen=True)
-class QuickFlags:
+class QuickFlags(NamedTuple):
     image: str | None = None
     image_archive: str | None = None
     binary: str | None = None
@@ -37,15 +35,9 @@ class QuickFlags:
         return self != QuickFlags()
 
 
-@dataclass
-class _Fragment:
-    value: dict[str, Any] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-
-
 def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Finding, ...]]:
     """The same value as a file gives. Paths are made absolute: they start where the user is."""
-    fragment = _Fragment()
+    findings: list[Finding] = []
     scheduler: dict[str, Any] = {}
     if flags.image is not None:
         scheduler["image"] = flags.image
@@ -53,11 +45,11 @@ def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Fi
         if path is not None:
             scheduler[key] = _absolute(path)
     if flags.args:
-        scheduler["args"] = dict(_arg(text, fragment) for text in flags.args)
+        scheduler["args"] = dict(_arg(text, findings) for text in flags.args)
     spec: dict[str, Any] = {"scheduler": scheduler} if scheduler else {}
     if flags.config is not None:
         spec["config"] = {"file": _absolute(flags.config)}
-    mounts = [_mount(text, fragment) for text in flags.mounts]
+    mounts = [_mount(text, findings) for text in flags.mounts]
     if flags.device_plugins:
         mounts.insert(0, dict(DEVICE_PLUGINS))
     if mounts:
@@ -70,25 +62,24 @@ def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Fi
         "metadata": {"name": "command-line"},
         "spec": spec,
     }
-    patch, findings = check_patch(value, Places(COMMAND_LINE, None))
-    findings = (*fragment.findings, *findings)
-    return (None if fragment.findings else patch), findings
+    patch, problems = check_patch(value, Places(COMMAND_LINE, None))
+    return (None if findings else patch), (*findings, *problems)
 
 
 def _absolute(path: str) -> str:
     return str(Path.cwd() / path)
 
 
-def _arg(text: str, fragment: _Fragment) -> tuple[str, str]:
+def _arg(text: str, findings: list[Finding]) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
         hint = "--arg v=5"
         message = f"--arg {text!r} has no value"
-        fragment.findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
+        findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
     return name.lstrip("-"), value
 
 
-def _mount(text: str, fragment: _Fragment) -> dict[str, Any]:
+def _mount(text: str, findings: list[Finding]) -> dict[str, Any]:
     """HOST[:CONTAINER][:ro|rw]"""
     parts = text.split(":")
     read_only = True
@@ -97,7 +88,7 @@ def _mount(text: str, fragment: _Fragment) -> dict[str, Any]:
     if len(parts) > 2 or not all(parts):
         message = f"--mount {text!r} is not HOST[:CONTAINER][:ro|rw]"
         hint = "--mount /etc/localtime, or --mount /opt/data:/data:rw"
-        fragment.findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
+        findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
         parts = ["/unreadable"]
     mount = {"name": volume_name(parts[-1]), "hostPath": parts[0], "readOnly": read_only}
     if len(parts) == 2:

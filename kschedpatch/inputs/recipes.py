@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _DIRECTORY = Path(__file__).resolve().parent.parent / "recipes"
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(NamedTuple):
     name: str
     path: Path
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.archives import image_of_archive
 from kschedpatch.inputs.files import MAX_TEXT, Unreadable, hash_file, read_bytes
 from kschedpatch.model.finding import Finding
 from kschedpatch.model.finding import Path as Place
@@ -15,8 +14,7 @@ from kschedpatch.model.patch import SchedulerPatch
 from kschedpatch.model.sources import SourceFile, source_file
 
 
-@dataclass(frozen=True)
-class References:
+class References(NamedTuple):
     patch: SchedulerPatch
     """The patch, with the image's name if only an archive told it."""
     sources: dict[str, SourceFile]
@@ -39,6 +37,8 @@ def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> R
             findings.append(places.at("P006", place, f"{name}: {error.reason}"))
     archive = patch.spec.scheduler.image_archive
     if archive in sources:
+        from kschedpatch.inputs.archives import image_of_archive
+
         image, problem = image_of_archive(directory / archive, patch.spec.scheduler.image)
         if problem:
             findings.append(places.at("P012", ("spec", "scheduler", "imageArchive"), problem))

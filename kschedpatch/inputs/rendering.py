@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kschedpatch.core.manifest.base import choose_base
 from kschedpatch.core.planner import plan_static_pod
-from kschedpatch.inputs.loading import LoadedManifest, LoadedPatch
+from kschedpatch.inputs.loading import LoadedPatch
+from kschedpatch.inputs.manifestfile import LoadedManifest
 from kschedpatch.model.finding import Finding, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import Plan
 
 
-@dataclass(frozen=True)
-class Rendered:
+class Rendered(NamedTuple):
     plan: Plan | None
     findings: tuple[Finding, ...]
 

@@ -6,15 +6,14 @@ meaning; one that is no longer used is not given to something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kschedpatch.model.finding import Finding, Path, Severity, format_path
 
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     code: str
     severity: Severity
     title: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Severity(StrEnum):
@@ -31,8 +31,7 @@ def format_path(path: Path) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """``code`` is stable: people grep for it and the reference page lists it."""
 
     code: str
@@ -50,7 +49,7 @@ class Finding:
         return self.severity is Severity.ERROR
 
     def in_file(self, file: str) -> Finding:
-        return self if self.file else replace(self, file=file)
+        return self if self.file else self._replace(file=file)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

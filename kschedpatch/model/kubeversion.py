@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 OLDEST_MINOR = 22
 NEWEST_MINOR = 36
@@ -11,8 +11,7 @@ NEWEST_MINOR = 36
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4}))?(?:[-+][0-9A-Za-z.+-]{1,64})?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class KubeVersion:
+class KubeVersion(NamedTuple):
     minor: int
     patch: int | None = None
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kschedpatch.model import exitcodes
 from kschedpatch.model.finding import Finding, has_errors
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     kind: str
     """Names the document: LintResult, RenderResult, …"""
     findings: tuple[Finding, ...] = ()
     changed: bool = False
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = MappingProxyType({})
     """Further fields of the document."""
 
     @property

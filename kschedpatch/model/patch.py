@@ -113,6 +113,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         strict=True,
+        defer_build=True,  # one validator for the whole file, not one for each part of it
         extra="forbid",
         alias_generator=to_camel,
         validate_by_alias=True,
@@ -224,21 +225,25 @@ class Verify(_Model):
     pods: tuple[ProbePod, ...] = ()
 
 
+# Defaults that are models themselves are made without validation (model_construct): they hold
+# nothing but defaults.
+
+
 class Spec(_Model):
-    target: Target = Target(static_pod="kube-scheduler")
-    scheduler: Scheduler = Scheduler()
+    target: Target = Field(default_factory=Target.model_construct)
+    scheduler: Scheduler = Field(default_factory=Scheduler.model_construct)
     config: Config | None = None
     mounts: tuple[Mount, ...] = ()
     files: tuple[File, ...] = ()
     objects: tuple[LocalPath, ...] = Field(
         (), description="Manifests that are applied and ready before the switch."
     )
-    rbac: Rbac = Rbac()
-    verify: Verify = Verify()
+    rbac: Rbac = Field(default_factory=Rbac.model_construct)
+    verify: Verify = Field(default_factory=Verify.model_construct)
 
 
 class SchedulerPatch(_Model):
     api_version: Literal["kschedpatch.io/v1"]
     kind: Literal["SchedulerPatch"]
     metadata: Metadata
-    spec: Spec = Spec()
+    spec: Spec = Field(default_factory=Spec.model_construct)

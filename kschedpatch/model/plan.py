@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.model.finding import Finding, has_errors
 from kschedpatch.model.kubeversion import KubeVersion
@@ -12,16 +11,14 @@ from kschedpatch.model.sources import SourceFile
 GENERATIONS = "/etc/kubernetes/kschedpatch/generations"
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
+class StagedFile(NamedTuple):
     name: str
     """Its name in the generation's directory."""
     mode: int
     file: SourceFile
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """All that a patch brings to a node, in a directory that never changes once it is there."""
 
     id: str
@@ -32,8 +29,7 @@ class Generation:
         return f"{GENERATIONS}/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterObject:
+class ClusterObject(NamedTuple):
     """An object for the API server, ours (RBAC) or the user's (``objects``)."""
 
     body: dict[str, Any]
@@ -49,8 +45,7 @@ class ClusterObject:
         return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     patch_name: str
     version: KubeVersion | None
     before: str

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """``content`` is None for what is too large to hold (a binary, an archive): it is streamed
     from ``location`` when it is needed, and must then still have this hash."""
 

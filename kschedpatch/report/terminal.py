@@ -7,8 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
@@ -26,8 +25,7 @@ def printable(text: str) -> str:
     return safe.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-@dataclass(frozen=True)
-class Paint:
+class Paint(NamedTuple):
     """Colours, or none."""
 
     enabled: bool

@@ -156,7 +156,7 @@ def test_flags_override_a_file() -> None:
   mounts: [{name: a, hostPath: /a, mountPath: /data}, {name: b, hostPath: /b}]
 """
     )
-    flags, _ = patch_from_flags(QuickFlags(**{**vars(FLAGS), "config": "own.yaml"}))
+    flags, _ = patch_from_flags(FLAGS._replace(config="own.yaml"))
     assert flags is not None
     spec = override(file, flags).spec
     assert spec.scheduler.image == "registry.internal/own:v1.34.2"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kschedpatch.core.manifest.document import BASE_ANNOTATION, Manifest
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
 
 
-@dataclass(frozen=True)
-class BaseChoice:
+class BaseChoice(NamedTuple):
     base: Manifest | None
     findings: tuple[Finding, ...]
 

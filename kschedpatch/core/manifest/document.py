@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.yamltext.nodes import Mapping, value_of
 from kschedpatch.core.yamltext.places import Places
@@ -22,8 +21,7 @@ BASE_ANNOTATION = "kschedpatch.io/base"
 _WRAPPERS = frozenset({"sh", "bash", "ash", "dash", "env", "busybox", "tini", "dumb-init", "nice"})
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """A manifest that can be spliced: one document, one pod, a scheduler in it."""
 
     file: str
@@ -59,8 +57,7 @@ class Manifest:
         return BASE_ANNOTATION in self.annotations
 
 
-@dataclass(frozen=True)
-class PodReading:
+class PodReading(NamedTuple):
     """A pod that may or may not be a scheduler's, as far as it could be read."""
 
     places: Places

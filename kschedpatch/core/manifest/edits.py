@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.manifest.flags import effective
 from kschedpatch.core.manifest.rules.scheduler import (
@@ -16,8 +15,7 @@ from kschedpatch.core.manifest.rules.scheduler import (
 _EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104
 
 
-@dataclass(frozen=True, slots=True)
-class HostMount:
+class HostMount(NamedTuple):
     """A hostPath volume and the one place where the scheduler sees it."""
 
     name: str

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.kubeversions import BOOLEAN_FLAGS
 
@@ -17,13 +16,12 @@ _LONG = re.compile(r"--([^=\s]+)(?:=(.*))?", re.DOTALL)
 _SHORT_V = re.compile(r"-v(?:=?(.+))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     name: str
     value: str
     where: str
     """``command`` or ``args``: the list in which it stands."""
-    index: int
+    at: int
     items: int
     """How many list items it takes: two for ``--name value``."""
 
@@ -91,22 +89,22 @@ def set_flag(container: dict[str, Any], name: str, value: str) -> None:
         return
     for flag in reversed(occurrences):
         items = container[flag.where]
-        end = flag.index + flag.items
+        end = flag.at + flag.items
         if flag is last and flag.items == 2:
-            items[flag.index + 1] = value
+            items[flag.at + 1] = value
         elif flag is last:
             # -v=5 stays -v: the reader of the file recognises their own spelling.
-            own = re.match(r"--?[^=\s]*?(?==|$)", items[flag.index])
-            head = own[0] if own and own[0] not in {"", "-"} and "=" in items[flag.index] else ""
-            items[flag.index] = f"{head}={value}" if head else spelt(name, value)
+            own = re.match(r"--?[^=\s]*?(?==|$)", items[flag.at])
+            head = own[0] if own and own[0] not in {"", "-"} and "=" in items[flag.at] else ""
+            items[flag.at] = f"{head}={value}" if head else spelt(name, value)
         else:
-            del items[flag.index : end]
+            del items[flag.at : end]
 
 
 def remove_flag(container: dict[str, Any], name: str) -> None:
     for flag in reversed(flags_of(container)):
         if flag.name == name:
             items = container[flag.where]
-            del items[flag.index : flag.index + flag.items]
+            del items[flag.at : flag.at + flag.items]
             if not items:
                 del container[flag.where]

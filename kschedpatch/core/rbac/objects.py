@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.kubeversions import lease_is_granted, needs_endpoints_right
 from kschedpatch.core.schedconfig.election import Election
@@ -28,8 +27,7 @@ _ROLES = {"Role": "RoleBinding", "ClusterRole": "ClusterRoleBinding"}
 _KINDS = frozenset(_ROLES) | frozenset(_ROLES.values())
 
 
-@dataclass(frozen=True, slots=True)
-class RbacResult:
+class RbacResult(NamedTuple):
     objects: tuple[ClusterObject, ...]
     findings: tuple[Finding, ...]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.model.finding import Path
 
@@ -12,8 +11,7 @@ _WRITE = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _READ = frozenset({"get", "list", "watch"})
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(NamedTuple):
     path: Path
     right: str
     allows: str

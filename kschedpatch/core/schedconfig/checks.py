@@ -6,9 +6,9 @@ These are the mistakes that people report most; the scheduler's complete rules c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from kschedpatch.core.kubeversions import (
@@ -19,9 +19,9 @@ from kschedpatch.core.kubeversions import (
     config_version_reaches,
     stock_plugins,
 )
-from kschedpatch.core.schedconfig.build import ConfigText
 from kschedpatch.core.schedconfig.election import election
-from kschedpatch.core.yamltext.splice import canonical
+from kschedpatch.core.schedconfig.read import ConfigText
+from kschedpatch.core.yamltext.nodes import canonical
 from kschedpatch.model.finding import Finding, Path
 
 POINTS = (
@@ -36,12 +36,11 @@ _SHAPES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a configuration runs with, as far as it is known."""
 
     minor: int | None = None
-    flags: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, str] = MappingProxyType({})
     stock_image: bool = False
     mounted: tuple[str, ...] | None = None
     """Mount paths of the container; None where no manifest is known."""

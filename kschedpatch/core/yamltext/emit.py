@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.yamltext.goscalars import resolve_plain
 
@@ -20,8 +19,7 @@ _PLAIN_NUMBERLIKE = re.compile(r"[0-9]+(?:\.[0-9]+){2,}(?:/[0-9]+)?|[0-9]+m", re
 _UNPRINTABLE = re.compile("[\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How a file indents. kubeadm writes sequences at the column of their key."""
 
     mapping_step: int = 2

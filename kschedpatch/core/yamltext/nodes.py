@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.yamltext.goscalars import Scalar as ScalarValue
 from kschedpatch.model.finding import Path
 
+# Values are named tuples throughout: as frozen as dataclasses, and several times cheaper to
+# define, which is most of what the program's start costs.
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """``start`` and ``end`` are offsets in the text. ``end`` of a block collection is the end of
-    its last content, not (as in YAML's own marks) the start of whatever follows."""
+
+class Scalar(NamedTuple):
+    """``start`` and ``end`` of every node are offsets in the text. ``end`` of a block collection
+    is the end of its last content, not (as in YAML's own marks) the start of what follows."""
 
     start: int
     end: int
     line: int
     """0-based, as in the marks; people are shown ``line + 1``."""
     column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar(Node):
     value: ScalarValue
     style: str
     """The quote or block indicator (one of ``'``, ``"``, ``|``, ``>``), empty for plain."""
@@ -34,15 +32,17 @@ class Scalar(Node):
         return self.start == self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     key: Scalar
     name: str
-    value: Node
+    value: Scalar | Mapping | Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping(Node):
+class Mapping(NamedTuple):
+    start: int
+    end: int
+    line: int
+    column: int
     flow: bool
     entries: tuple[Entry, ...]
 
@@ -50,10 +50,16 @@ class Mapping(Node):
         return next((entry for entry in self.entries if entry.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence(Node):
+class Sequence(NamedTuple):
+    start: int
+    end: int
+    line: int
+    column: int
     flow: bool
-    items: tuple[Node, ...]
+    items: tuple[Scalar | Mapping | Sequence, ...]
+
+
+Node = Scalar | Mapping | Sequence
 
 
 def value_of(node: Node) -> Any:
@@ -66,6 +72,15 @@ def value_of(node: Node) -> Any:
         case Scalar():
             return node.value
     raise TypeError(type(node))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal as Kubernetes sees it. Python's ``==`` would take True for 1."""
+    return canonical(left) == canonical(right)
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def nearest(root: Node, path: Path) -> Node:

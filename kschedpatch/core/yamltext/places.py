@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kschedpatch.core.yamltext.nodes import Node, key_at, nearest
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, Path
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     file: str
     root: Node | None
 

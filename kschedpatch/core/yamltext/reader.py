@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -43,8 +42,7 @@ _BRACKETS = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
 _FOREIGN_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F]|U(?!00(?:0[0-9a-fA-F]|10)))")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What was read. ``documents`` is empty where the text could not be parsed."""
 
     text: str
@@ -126,14 +124,14 @@ class _Stop(Exception):
     """Reading ends here; the finding says why."""
 
 
-@dataclass
 class _Builder:
     """Builds nodes from parser events. Recursion is bounded by MAX_DEPTH."""
 
-    text: str
-    max_nodes: int
-    findings: list[Finding] = field(default_factory=list)
-    count: int = 0
+    def __init__(self, text: str, max_nodes: int) -> None:
+        self.text = text
+        self.max_nodes = max_nodes
+        self.findings: list[Finding] = []
+        self.count = 0
 
     def documents(self) -> tuple[Node, ...]:
         yaml = YAML(typ="safe", pure=True)

@@ -8,15 +8,21 @@ result is read again and must be exactly the target, or nothing is returned at a
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from kschedpatch.core.yamltext import emit
 from kschedpatch.core.yamltext.emit import Layout
-from kschedpatch.core.yamltext.nodes import Mapping, Node, Scalar, Sequence, value_of
+from kschedpatch.core.yamltext.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    canonical,
+    same,
+    value_of,
+)
 from kschedpatch.core.yamltext.reader import read
 
 
@@ -24,24 +30,13 @@ class SpliceError(Exception):
     """The spliced text does not mean what it should: a bug of ours, and nothing may be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     start: int
     end: int
     text: str
 
 
-def same(left: Any, right: Any) -> bool:
-    """Equal as Kubernetes sees it. Python's ``==`` would take True for 1."""
-    return canonical(left) == canonical(right)
-
-
-def canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Spelling:
+class Spelling(NamedTuple):
     """A text and its nodes."""
 
     text: str
@@ -102,10 +97,10 @@ class _ReplaceWhole(Exception):
     """Too little of a node stays: its owner writes it anew."""
 
 
-@dataclass(frozen=True)
 class _Splicer:
-    text: str
-    layout: Layout
+    def __init__(self, text: str, layout: Layout) -> None:
+        self.text = text
+        self.layout = layout
 
     def whole(self, root: Node, target: Any) -> list[Edit]:
         try:

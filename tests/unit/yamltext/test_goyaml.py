@@ -14,9 +14,8 @@ import pytest
 
 from kschedpatch.core.yamltext import emit
 from kschedpatch.core.yamltext.goscalars import resolve_plain
-from kschedpatch.core.yamltext.nodes import Scalar, value_of
+from kschedpatch.core.yamltext.nodes import Scalar, canonical, value_of
 from kschedpatch.core.yamltext.reader import read
-from kschedpatch.core.yamltext.splice import canonical
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 RECORDED: list[dict[str, Any]] = json.loads(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kschedpatch.core.yamltext.nodes import value_of
+from kschedpatch.core.yamltext.nodes import same, value_of
 from kschedpatch.core.yamltext.reader import read
-from kschedpatch.core.yamltext.splice import Edit, SpliceError, apply_edits, respell, same
+from kschedpatch.core.yamltext.splice import Edit, SpliceError, apply_edits, respell
 from tests.unit.yamltext.strategies import OBJECTS, spelling
 
 # Shrinking a failure takes minutes here and says little: the failing text is readable as it is.

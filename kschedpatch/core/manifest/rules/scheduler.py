@@ -57,7 +57,7 @@ def _command(
     flags = flags_of(container)
     counts = Counter(flag.name for flag in flags)
     for flag in flags:
-        here = (*path, flag.where, flag.index)
+        here = (*path, flag.where, flag.at)
         gone = REMOVED_FLAGS.get(flag.name)
         if gone is not None and minor is not None and minor >= gone:
             message = f"--{flag.name} is gone from Kubernetes 1.{gone} on, and this is 1.{minor}"
@@ -76,7 +76,7 @@ def _stray_words(container: dict[str, Any], path: Path, places: Places) -> Itera
     taken = {
         (flag.where, index)
         for flag in flags_of(container)
-        for index in range(flag.index, flag.index + flag.items)
+        for index in range(flag.at, flag.at + flag.items)
     }
     first = ("command", 0) if container.get("command") else ("args", -1)
     for where in ("command", "args"):
@@ -165,7 +165,7 @@ def _files(container: dict[str, Any], path: Path, places: Places) -> Iterator[Fi
     for flag in flags_of(container):
         if flag.name not in _FILE_FLAGS or not flag.value:
             continue
-        here = (*path, flag.where, flag.index)
+        here = (*path, flag.where, flag.at)
         if is_below(flag.value, MANIFESTS_DIRECTORY):
             message = f"--{flag.name} points into the kubelet's manifests directory"
             hint = "the kubelet tries to run every file there as a pod: keep it elsewhere"

@@ -1,0 +1,65 @@
+"""A scheduler configuration as it came: from a file, or inline in a patch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kschedpatch.core.patchinput import PatchInput
+from kschedpatch.core.yamltext.nodes import Mapping, value_of
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.reader import read
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding, Path, has_errors
+
+
+class ConfigText(NamedTuple):
+    """A configuration as it came: a file's text with its nodes, or an inline value."""
+
+    value: dict[str, Any]
+    places: Places
+    prefix: Path
+    """Where the configuration starts in the file that ``places`` knows."""
+    text: str | None = None
+    """None for an inline one."""
+
+    def at(self, code: str, path: Path, message: str, hint: str = "") -> Finding:
+        return self.places.at(code, (*self.prefix, *path), message, hint)
+
+
+class ConfigReading(NamedTuple):
+    config: ConfigText | None
+    findings: tuple[Finding, ...]
+
+
+def read_config(data: bytes, file: str) -> ConfigReading:
+    """A configuration file. Its kind must be right if it is given at all."""
+    reading = read(data)
+    findings = [finding.in_file(file) for finding in reading.findings]
+    if has_errors(findings):
+        return ConfigReading(None, tuple(findings))
+    if not reading.documents or value_of(reading.documents[0]) is None:
+        return ConfigReading(None, (found("Y014", "the file is empty", file=file),))
+    root = reading.documents[0]
+    places = Places(file, root)
+    if len(reading.documents) > 1:
+        line = reading.documents[1].line + 1
+        message = "a second document: the scheduler reads only one"
+        findings.append(found("Y013", message, file=file, line=line))
+    if not isinstance(root, Mapping):
+        return ConfigReading(None, (*findings, places.at("Y016", (), "not a mapping")))
+    config = ConfigText(value_of(root), places, (), reading.text)
+    return ConfigReading(config, tuple(findings))
+
+
+def config_text(given: PatchInput) -> tuple[ConfigText | None, tuple[Finding, ...]]:
+    """The configuration that a patch brings, inline or by file, with what is wrong with it."""
+    config = given.patch.spec.config
+    if config is None:
+        return None, ()
+    if config.inline is not None:
+        return ConfigText(config.inline, given.places, ("spec", "config", "inline")), ()
+    source = given.sources.get(config.file or "")
+    if source is None or source.content is None:
+        return None, ()  # the missing file is a finding already
+    reading = read_config(source.content, source.name)
+    return reading.config, reading.findings
