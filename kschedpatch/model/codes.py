@@ -190,9 +190,6 @@ _MANIFEST = (
          "that."),
     Code("M031", _NOTE, "policy file without a reader",
          "No flag reads a Policy file from 1.23 on; the mount is inert."),
-    Code("M032", _ERROR, "hostPath type does not fit",
-         "A file that the tool brings needs type File, a directory Directory; *OrCreate would "
-         "hide that it is missing.", runs=True),
     Code("M033", _WARNING, "mounts that hide each other",
          "One mount lies inside another, and what the outer one holds there can't be seen."),
     Code("M035", _ERROR, "setting that does not fit a static scheduler",
@@ -228,7 +225,7 @@ _CONFIG = (
          "When it is down, no pod is scheduled, its own included. Set `ignorable: true` or "
          "limit it by managedResources."),
     Code("C011", _WARNING, "extender is never called",
-         "It has no verb."),
+         "It has no verb (filterVerb, prioritizeVerb, preemptVerb, bindVerb), so nobody asks it."),
     Code("C012", _NOTE, "Service name in a hostNetwork pod",
          "Such a pod resolves names with the node's resolver, which knows no Services, unless "
          "dnsPolicy is ClusterFirstWithHostNet."),
