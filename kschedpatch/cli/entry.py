@@ -5,32 +5,102 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import Any, NoReturn
 
 from kschedpatch.model import exitcodes
 
 
-def main() -> None:
+def main() -> NoReturn:
     # Imports make many objects and no garbage: looking for it takes a twentieth of a short command.
     gc.set_threshold(20_000, 20, 20)
-
-    from kschedpatch.cli.app import app
-
+    _make_streams_safe()
     # As a kubectl plugin the program is called by its file's name; people type it with a blank.
     called = os.path.basename(sys.argv[0])  # noqa: PTH119  pathlib is not needed for --help
     name = "kubectl schedpatch" if called.startswith("kubectl-") else "kschedpatch"
     try:
-        app(prog_name=name)
+        sys.exit(_run(name))
+    except KeyboardInterrupt:
+        _say("Interrupted. Nothing was written.")
+        sys.exit(exitcodes.INTERRUPTED)
     except Exception as error:  # noqa: BLE001  the last resort: no traceback, no exit code 1
-        _internal(error)
+        _say(_explanation(error))
+        sys.exit(exitcodes.INTERNAL)
 
 
-def _internal(error: Exception) -> None:
+def _run(name: str) -> int:
+    import typer
+
+    from kschedpatch.cli.app import app
+
+    try:
+        # Not «standalone»: the framework would turn a closed pipe or an end of input into 1.
+        code = app(prog_name=name, standalone_mode=False)
+    except typer.TyperException as error:
+        _say(_usage(error, name))
+        return exitcodes.INVALID
+    return code if isinstance(code, int) else exitcodes.OK
+
+
+def _usage(error: Any, name: str) -> str:
+    from kschedpatch.report.terminal import printable
+
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(message)
+    command = context.command_path if context is not None else name
+    return f"Error: {printable(message)}\nTry '{command} -h' for help."
+
+
+class _Tolerant(TextIOWrapper):
+    """A stream whose reader may go away (``| head``): the exit code still tells how it went."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            return self._lost(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._lost("")
+
+    def _lost(self, text: str) -> int:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+        return len(text)
+
+
+def _make_streams_safe() -> None:
+    """What a terminal can't show becomes an escape, not an exception; a stream that was closed by
+    whoever started the program leads nowhere."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif type(stream) is TextIOWrapper and stream is getattr(sys, f"__{name}__"):
+            encoding, buffered = stream.encoding, stream.line_buffering
+            safe = _Tolerant(stream.detach(), encoding, "backslashreplace", line_buffering=buffered)
+            setattr(sys, name, safe)
+
+
+def _explanation(error: Exception) -> str:
     if os.environ.get("KSCHEDPATCH_DEBUG"):
         raise error
     text = f"{type(error).__name__}: {error}"
-    sys.stderr.write(
+    return (
         f"kschedpatch: internal error, a bug of this program: {ascii(text)[1:-1]}\n"
         "Nothing was written. Set KSCHEDPATCH_DEBUG=1 to see where it comes from,\n"
-        "and please report it together with the input.\n"
+        "and please report it together with the input."
     )
-    sys.exit(exitcodes.INTERNAL)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()

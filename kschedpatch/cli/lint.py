@@ -43,7 +43,7 @@ def lint(
     """
     from kschedpatch.inputs.linting import lint_patch_text, lint_path
     from kschedpatch.inputs.quickflags import QuickFlags
-    from kschedpatch.model.finding import in_reading_order
+    from kschedpatch.model.finding import Finding, in_reading_order
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.findings import finding_lines, summary
 
@@ -52,6 +52,8 @@ def lint(
         image, image_archive, binary, config,
         tuple(mount or ()), device_plugins, tuple(arg or ()), tuple(rbac or ()),
     )  # fmt: skip
+    if manifest is not None and file is None and recipe is None and not flags.given:
+        options.refuse("--manifest goes with a patch. To check the manifest itself: lint -f FILE.")
     if file == "-" and manifest == "-":
         options.refuse("only one file can be standard input.")
     loaded = None
@@ -65,7 +67,10 @@ def lint(
         findings = lint_path(file, flags, loaded.manifest if loaded else None, version)
     else:
         source = options.named_source(file, recipe, flags_given=flags.given)
-        findings = lint_patch_text(source, flags, loaded.manifest if loaded else None, version)
+        if isinstance(source, Finding):
+            findings = (source,)
+        else:
+            findings = lint_patch_text(source, flags, loaded.manifest if loaded else None, version)
     findings = in_reading_order(findings)
     outcome = Outcome("LintResult", findings)
     options.show(

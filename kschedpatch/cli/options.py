@@ -13,6 +13,7 @@ from kschedpatch.model import exitcodes
 
 if TYPE_CHECKING:
     from kschedpatch.inputs.files import NamedText
+    from kschedpatch.model.finding import Finding
     from kschedpatch.model.kubeversion import KubeVersion
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.terminal import Paint
@@ -81,24 +82,23 @@ def parsed_version(text: str | None) -> KubeVersion | None:
     return version
 
 
-def named_source(file: str | None, recipe: str | None, *, flags_given: bool) -> NamedText | None:
-    """The patch's text from --file or --recipe; None where flags alone make the patch."""
+def named_source(
+    file: str | None, recipe: str | None, *, flags_given: bool
+) -> NamedText | Finding | None:
+    """The patch's text from --file or --recipe, or why there is none; None where flags alone make
+    the patch."""
     from kschedpatch.inputs.files import Unreadable, read_named
     from kschedpatch.inputs.loading import read_recipe
-    from kschedpatch.model.finding import Finding
 
     if file is not None and recipe is not None:
         refuse("--file and --recipe exclude each other.")
     if recipe is not None:
-        source = read_recipe(recipe)
-        if isinstance(source, Finding):
-            refuse(f"{source.message}; {source.hint}")
-        return source
+        return read_recipe(recipe)
     if file is not None:
         try:
             return read_named(file)
         except Unreadable as error:
-            refuse(f"{file}: {error.reason}")
+            return error.finding(file or "-f")
     if not flags_given:
         refuse("nothing to work on: give a patch with -f FILE, --recipe NAME or flags (--image …).")
     return None
@@ -106,12 +106,15 @@ def named_source(file: str | None, recipe: str | None, *, flags_given: bool) -> 
 
 def show(outcome: Outcome, output: Format, text: Callable[[Paint], str]) -> NoReturn:
     """Writes the result to stdout, in the form that was asked for, and ends with its exit code."""
-    from kschedpatch.report.terminal import paint_for, write
+    from kschedpatch.report.terminal import OutputLost, paint_for, write
 
-    if output is Format.TABLE:
-        write(sys.stdout, text(paint_for(sys.stdout)))
-    else:
-        from kschedpatch.report.documents import as_json, as_yaml
+    try:
+        if output is Format.TABLE:
+            write(sys.stdout, text(paint_for(sys.stdout)))
+        else:
+            from kschedpatch.report.documents import as_json, as_yaml
 
-        write(sys.stdout, as_json(outcome) if output is Format.JSON else as_yaml(outcome))
+            write(sys.stdout, as_json(outcome) if output is Format.JSON else as_yaml(outcome))
+    except OutputLost as error:
+        refuse(f"the result could not be written to standard output: {error}")
     raise typer.Exit(outcome.exit_code)

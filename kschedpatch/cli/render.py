@@ -48,11 +48,13 @@ def render(
 
     Exit code 0: rendered; 2: there are errors, and nothing was written.
     """
-    from kschedpatch.inputs.loading import load_patch
+    from kschedpatch.inputs.loading import LoadedPatch, load_patch
     from kschedpatch.inputs.manifestfile import load_manifest
     from kschedpatch.inputs.quickflags import QuickFlags
     from kschedpatch.inputs.rendering import rendered
+    from kschedpatch.model.finding import Finding
     from kschedpatch.model.outcome import Outcome
+    from kschedpatch.report.directory import target_problem
     from kschedpatch.report.findings import finding_lines, summary
     from kschedpatch.report.plans import plan_data, plan_text
     from kschedpatch.report.terminal import complain, paint_for
@@ -64,11 +66,13 @@ def render(
     )  # fmt: skip
     if [file, manifest, base].count("-") > 1:
         options.refuse("only one file can be standard input.")
-    if out is not None and not force and out.is_dir() and any(out.iterdir()):
-        options.refuse(f"{out} is not empty. Choose another directory, or use --force.")
+    problem = target_problem(out, force=force) if out is not None else ""
+    if problem:
+        options.refuse(f"{problem} Nothing was written.")
     source = options.named_source(file, recipe, flags_given=flags.given)
+    patch = LoadedPatch(None, (source,)) if isinstance(source, Finding) else None
     result = rendered(
-        load_patch(source, flags),
+        patch or load_patch(source, flags),  # type: ignore[arg-type]  # no Finding here any more
         load_manifest(manifest),
         load_manifest(base) if base is not None else None,
         version,
@@ -91,8 +95,9 @@ def render(
 
 def _written(plan: Plan, out: Path) -> str:
     from kschedpatch.report.directory import WriteError, write_plan
+    from kschedpatch.report.terminal import printable
 
     try:
-        return "".join(f"{path}\n" for path in write_plan(plan, out))
+        return "".join(f"{printable(str(path))}\n" for path in write_plan(plan, out))
     except WriteError as error:
         options.refuse(f"{error}. What is in {out} is not complete.")

@@ -22,7 +22,7 @@ from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import ClusterObject
 
 #: User manifests may be CRDs, which are long; a bound all the same.
-MAX_OBJECTS_BYTES = 1024 * 1024
+MAX_OBJECTS_BYTES = 512 * 1024
 MAX_OBJECTS_NODES = 20_000
 
 

@@ -13,7 +13,7 @@ from kschedpatch.core.schedconfig.read import ConfigText, config_text, read_conf
 from kschedpatch.core.schedconfig.versions import version_findings
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
-from kschedpatch.model.kubeversion import KubeVersion
+from kschedpatch.model.kubeversion import KubeVersion, unsupported
 
 if TYPE_CHECKING:
     from kschedpatch.core.manifest.document import Manifest
@@ -68,8 +68,6 @@ def lint_config(
         if reading.config.value.get("apiVersion") is None:
             message = "apiVersion is missing"
             findings.append(reading.config.at("C002", (), message))
-        if reading.config.value.get("kind") is None:
-            findings.append(reading.config.at("C002", (), "kind is missing"))
     return in_reading_order(findings)
 
 
@@ -84,4 +82,4 @@ def _minor(version: KubeVersion | None) -> int | None:
 def _unknown_version(version: KubeVersion | None) -> list[Finding]:
     if version is None or version.is_known:
         return []
-    return [found("V001", f"Kubernetes {version} is not supported")]
+    return [found("V001", unsupported(version))]

@@ -35,7 +35,7 @@ from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.splice import respell
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, has_errors, in_reading_order
-from kschedpatch.model.kubeversion import KubeVersion, version_of_image
+from kschedpatch.model.kubeversion import KubeVersion, unsupported, version_of_image
 from kschedpatch.model.plan import Plan
 
 DEFAULT_KUBECONFIG = "/etc/kubernetes/scheduler.conf"
@@ -78,6 +78,8 @@ class _Planner:
             self.findings.append(self._at("P009", ("spec", "target"), message))
             return self._result(self.base.text, None)
         self.findings += self._version_findings()
+        if self.version is not None and not self.version.is_known:
+            return self._result(self.base.text, None)  # no tables, no judgement
         self.findings += judge(self.base.pod, self.minor, self.base.places)
         if has_errors(self.findings):
             return self._result(self.base.text, None)
@@ -138,7 +140,7 @@ class _Planner:
                 yield found("V002", message, file=self.base.file, hint=hint)
             return
         if not self.version.is_known:
-            yield found("V001", f"Kubernetes {self.version} is not supported", file=self.base.file)
+            yield found("V001", unsupported(self.version), file=self.base.file)
         image = self.patch.spec.scheduler.image
         tagged = version_of_image(image) if image else None
         if tagged is not None and tagged.is_known and tagged.minor != self.version.minor:
@@ -180,7 +182,7 @@ class _Planner:
         try:
             edits.put_mount(self.pod, self.base.container_index, mount)
         except edits.VolumeInUse as error:
-            message = f"the manifest has a volume {error.name!r} that is mounted elsewhere"
+            message = f"a volume named {error.name!r} is there already, for something else"
             self.findings.append(self._at("M028", path, message, "choose another name"))
 
     def _stage_config(self, config: ConfigText) -> Staged:

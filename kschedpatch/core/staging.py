@@ -46,7 +46,9 @@ def stage_binary(source: SourceFile, program: str) -> Staged:
 
 
 def stage_files(files: Iterable[File], sources: Sources) -> list[Staged]:
+    files = tuple(files)
     taken = {CONFIG_NAME, BINARY_NAME}
+    volumes = {file.name for file in files if file.name}
     staged = []
     for file in files:
         source = sources.get(file.source)
@@ -54,7 +56,7 @@ def stage_files(files: Iterable[File], sources: Sources) -> list[Staged]:
             continue  # the missing file is a finding already
         name = _free_name(PurePosixPath(file.mount_path).name, taken)
         taken.add(name)
-        volume = file.name or volume_name(name)
+        volume = file.name or volume_name(name, volumes)
         item = StagedFile(name, int(file.mode, 8), source)
         staged.append(Staged(item, volume, file.mount_path))
     return staged

@@ -14,6 +14,8 @@ from kschedpatch.model.finding import Finding
 from kschedpatch.model.sources import SourceFile
 
 MAX_TEXT = 1024 * 1024
+#: A static kube-scheduler has 70 MiB, an image not much more; the bound stops sparse monsters.
+MAX_BLOB = 4 * 1024 * 1024 * 1024
 _CHUNK = 1024 * 1024
 
 
@@ -30,6 +32,8 @@ class Unreadable(Exception):
 
 def _open(path: Path) -> int:
     """A descriptor of a regular file. A FIFO or device would block or never end."""
+    if str(path) == "":
+        raise Unreadable("the name is empty")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -37,9 +41,11 @@ def _open(path: Path) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Unreadable(f"it can't be opened: {reason}") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise Unreadable("it is not a regular file")
+        what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
+        raise Unreadable(f"it is {what}")
     return descriptor
 
 
@@ -61,19 +67,33 @@ class NamedText(NamedTuple):
 
 def read_named(name: str) -> NamedText:
     """A file that was named on the command line; ``-`` is standard input."""
+    if not name:
+        raise Unreadable("the name is empty")
     if name != "-":
         path = Path(name)
-        return NamedText(name, read_bytes(path), path.absolute().parent)
+        return NamedText(name, read_bytes(path), path.parent)
+    if sys.stdin is None:
+        raise Unreadable("standard input is closed")
     data = sys.stdin.buffer.read(MAX_TEXT + 1)
     if len(data) > MAX_TEXT:
         raise Unreadable(f"it is larger than {MAX_TEXT} bytes")
-    return NamedText("standard input", data, Path.cwd())
+    return NamedText("standard input", data, Path())
 
 
-def hash_file(name: str, path: Path) -> SourceFile:
+def is_directory(path: Path) -> bool:
+    """Also for names that the system finds too long to ask about."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def hash_file(name: str, path: Path, limit: int = MAX_BLOB) -> SourceFile:
     """A large file by its hash; its bytes stay where they are."""
     digest, size = hashlib.sha256(), 0
     with os.fdopen(_open(path), "rb") as stream:
+        if os.fstat(stream.fileno()).st_size > limit:
+            raise Unreadable(f"it is larger than {limit >> 20} MiB")
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)
             size += len(chunk)

@@ -10,7 +10,7 @@ from kschedpatch.core.offline import lint_config, lint_patch
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
-from kschedpatch.inputs.files import NamedText, Unreadable, read_named
+from kschedpatch.inputs.files import NamedText, Unreadable, is_directory, read_named
 from kschedpatch.inputs.loading import load_patch
 from kschedpatch.inputs.quickflags import QuickFlags
 from kschedpatch.model.codes import found
@@ -26,17 +26,21 @@ def lint_path(
     name: str, flags: QuickFlags, manifest: Manifest | None, version: KubeVersion | None
 ) -> tuple[Finding, ...]:
     """Findings for a file, standard input (``-``), or a manifests directory."""
-    if name != "-" and Path(name).is_dir():
+    if name not in {"-", ""} and is_directory(Path(name)):
         from kschedpatch.inputs.manifestfile import lint_directory
 
         return lint_directory(Path(name), version)
     try:
         source = read_named(name)
     except Unreadable as error:
-        return (error.finding(name),)
+        return (error.finding(name or "-f"),)
     kind = _kind_of(source.data)
     if kind == PATCH_KIND:
         return lint_patch_text(source, flags, manifest, version)
+    if kind in {CONFIG_KIND, "Pod"} and (flags.given or (manifest is not None and kind == "Pod")):
+        hint = f"leave them out, or give a {PATCH_KIND} with -f"
+        message = f"flags such as --image and --manifest go with a patch, and this is a {kind}"
+        return (found("P008", message, file=source.name, hint=hint),)
     if kind == CONFIG_KIND:
         return lint_config(source.data, source.name, manifest, version)
     if kind == "Pod":
@@ -75,9 +79,10 @@ def _unknown_kind(source: NamedText, kind: str) -> tuple[Finding, ...]:
     reading = read(source.data)
     findings = [finding.in_file(source.name) for finding in reading.findings]
     root = reading.documents[0] if reading.documents else None
-    if root is None and not findings:
+    empty = root is None or value_of(root) is None
+    if empty and not findings:
         findings.append(found("Y014", "the file is empty", file=source.name))
-    elif root is not None:
+    elif root is not None and not empty:
         what = f"kind is {kind}" if kind else "there is no kind"
         hint = f"lint reads a {PATCH_KIND}, a {CONFIG_KIND} or a Pod"
         if kind == "Policy":

@@ -27,7 +27,7 @@ def load_patch(source: NamedText | None, flags: QuickFlags) -> LoadedPatch:
     """A patch from a file, from flags, or from both: then the flags override the file."""
     findings: list[Finding] = []
     patch: SchedulerPatch | None = None
-    places, directory = Places(COMMAND_LINE, None), Path.cwd()
+    places, directory = Places(COMMAND_LINE, None), Path()
     if source is not None:
         reading = read_patch(source.data, source.name)
         patch, places, directory = reading.patch, reading.places, source.directory

@@ -46,6 +46,9 @@ def check_patch(
     value: dict[str, Any], places: Places
 ) -> tuple[SchedulerPatch | None, tuple[Finding, ...]]:
     """The patch that a plain value describes, or everything that is wrong with it."""
+    other = _other_kind(value, places)
+    if other is not None:
+        return None, (other,)
     findings = list(_combinations(value, places))
     patch = None
     try:
@@ -56,6 +59,21 @@ def check_patch(
     return (None if has_errors(findings) else patch), tuple(findings)
 
 
+_INSTEAD = {
+    "KubeSchedulerConfiguration": "give it with --config, or as config.file of a patch",
+    "Pod": "give a manifest with --manifest, and the patch with -f",
+}
+
+
+def _other_kind(value: dict[str, Any], places: Places) -> Finding | None:
+    """A file of another kind is one mistake, not one for each of its keys."""
+    kind = value.get("kind")
+    if kind == KIND or not isinstance(kind, str):
+        return None
+    message = f"a {KIND} is needed here, this is a {_shown(kind)}"
+    return places.at("P008", ("kind",), message, _INSTEAD.get(kind, ""))
+
+
 def _explained(error: Any, places: Places) -> Finding:
     path: Path = tuple(step for step in error["loc"] if step != "[key]")
     kind = error["type"]
@@ -64,11 +82,14 @@ def _explained(error: Any, places: Places) -> Finding:
         return places.at("P008", path, f"{path[0]} must be {wanted}")
     if kind == "extra_forbidden":
         valid = _keys_at(path[:-1])
-        near = get_close_matches(str(path[-1]), valid, n=1, cutoff=0.5)
+        near = get_close_matches(str(path[-1])[:40], valid, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"valid here: {', '.join(valid)}"
         return places.at_key("P001", path, f"unknown key {path[-1]!r}", hint)
     if kind == "missing":
         return places.at("P002", path, f"{path[-1]} is missing")
+    if kind == "too_long":
+        message = f"{error['ctx']['actual_length']} entries, at most {error['ctx']['max_length']}"
+        return places.at("P004", path, message)
     if kind == "literal_error":
         message = f"{_shown(error['input'])} is not possible here"
         return places.at("P004", path, message, f"one of {error['ctx']['expected']}")
@@ -140,7 +161,7 @@ def _combinations(value: dict[str, Any], places: Places) -> Iterator[Finding]:
                 message = f"{other} and binary exclude each other"
                 hint = "a binary runs in the image that the node has"
                 yield places.at("P005", path, message, hint)
-    if spec.get("config") is not None:
+    if isinstance(spec.get("config"), dict):
         given = [key for key in ("inline", "file") if config.get(key) is not None]
         if len(given) != 1:
             message = "inline and file exclude each other" if given else "inline or file is missing"
@@ -151,7 +172,7 @@ def _combinations(value: dict[str, Any], places: Places) -> Iterator[Finding]:
             path = ("spec", "scheduler", "args", "config")
             yield places.at("P005", path, "the flag config is set by spec.config")
     target = _mapping(spec, "target")
-    if spec.get("target") is not None and sum(v is not None for v in target.values()) != 1:
+    if isinstance(spec.get("target"), dict) and sum(v is not None for v in target.values()) != 1:
         message = "a target is one of staticPod, deployment and newDeployment"
         yield places.at("P005", ("spec", "target"), message)
     yield from _duplicates(spec, config, places)

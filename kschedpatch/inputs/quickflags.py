@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from kschedpatch.model.finding import Finding
 from kschedpatch.model.patch import API_VERSION, KIND, SchedulerPatch
 
 COMMAND_LINE = "command line"
+_FLAG_NAMES = {"mounts": "mount", "args": "arg"}
 DEVICE_PLUGINS = {
     "name": "device-plugin-sock",
     "hostPath": "/var/lib/kubelet/device-plugins",
@@ -37,7 +39,9 @@ class QuickFlags(NamedTuple):
 
 def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Finding, ...]]:
     """The same value as a file gives. Paths are made absolute: they start where the user is."""
-    findings: list[Finding] = []
+    findings = [*_unreadable(flags)]
+    if findings:
+        return None, tuple(findings)
     scheduler: dict[str, Any] = {}
     if flags.image is not None:
         scheduler["image"] = flags.image
@@ -49,7 +53,8 @@ def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Fi
     spec: dict[str, Any] = {"scheduler": scheduler} if scheduler else {}
     if flags.config is not None:
         spec["config"] = {"file": _absolute(flags.config)}
-    mounts = [_mount(text, findings) for text in flags.mounts]
+    names: set[str] = set()
+    mounts = [_mount(text, names, findings) for text in flags.mounts]
     if flags.device_plugins:
         mounts.insert(0, dict(DEVICE_PLUGINS))
     if mounts:
@@ -66,8 +71,30 @@ def patch_from_flags(flags: QuickFlags) -> tuple[SchedulerPatch | None, tuple[Fi
     return (None if findings else patch), (*findings, *problems)
 
 
+def _unreadable(flags: QuickFlags) -> Iterator[Finding]:
+    """Flags that are empty (an unset variable in a script), or no text at all."""
+    for name, value in flags._asdict().items():
+        flag = "--" + _FLAG_NAMES.get(name, name.replace("_", "-"))
+        for text in value if isinstance(value, tuple) else (value,):
+            if text == "":
+                yield found("P004", f"{flag} is empty", file=COMMAND_LINE)
+            elif isinstance(text, str) and not _is_unicode(text):
+                yield found("P004", f"{flag} {text!a} is not UTF-8 text", file=COMMAND_LINE)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _absolute(path: str) -> str:
-    return str(Path.cwd() / path)
+    try:
+        return str(Path.cwd() / path)
+    except OSError:  # the current directory is gone
+        return path
 
 
 def _arg(text: str, findings: list[Finding]) -> tuple[str, str]:
@@ -79,18 +106,18 @@ def _arg(text: str, findings: list[Finding]) -> tuple[str, str]:
     return name.lstrip("-"), value
 
 
-def _mount(text: str, findings: list[Finding]) -> dict[str, Any]:
+def _mount(text: str, names: set[str], findings: list[Finding]) -> dict[str, Any]:
     """HOST[:CONTAINER][:ro|rw]"""
     parts = text.split(":")
     read_only = True
     if len(parts) > 1 and parts[-1] in {"ro", "rw"}:
         read_only = parts.pop() == "ro"
-    if len(parts) > 2 or not all(parts):
-        message = f"--mount {text!r} is not HOST[:CONTAINER][:ro|rw]"
+    if len(parts) > 2 or not all(part.startswith("/") for part in parts):
+        message = f"--mount {text!r} is not HOST[:CONTAINER][:ro|rw] with absolute paths"
         hint = "--mount /etc/localtime, or --mount /opt/data:/data:rw"
         findings.append(found("P004", message, file=COMMAND_LINE, hint=hint))
         parts = ["/unreadable"]
-    mount = {"name": volume_name(parts[-1]), "hostPath": parts[0], "readOnly": read_only}
+    mount = {"name": volume_name(parts[-1], names), "hostPath": parts[0], "readOnly": read_only}
     if len(parts) == 2:
         mount["mountPath"] = parts[1]
     return mount

@@ -38,7 +38,7 @@ _TEXT = (
     Code("Y005", _ERROR, "tab between tokens",
          "YAML parsers disagree about tabs, and nobody sees them. Use spaces.", runs=True),
     Code("Y006", _ERROR, "control character",
-         "It can't be seen and has no use in these files."),
+         "It can't be seen and has no use in these files.", runs=True),
     Code("Y007", _ERROR, "not YAML",
          "The kubelet would drop the pod at its next look at the directory, up to 20 s after "
          "the file was saved. (Go's parser takes some texts that are refused here: tabs between "
@@ -64,7 +64,7 @@ _TEXT = (
     Code("Y015", _ERROR, "key that is not a string",
          "Keys are names; quote it if it is meant.", runs=True),
     Code("Y016", _ERROR, "not a mapping",
-         "The file must hold one object (`key: value` lines)."),
+         "The file must hold one object (`key: value` lines).", runs=True),
     Code("Y017", _ERROR, "directive",
          "`%YAML` and `%TAG` lines change how the rest is read.", runs=True),
     Code("Y019", _ERROR, "neither JSON nor YAML",
@@ -72,7 +72,7 @@ _TEXT = (
          "style: comments, unquoted keys and trailing commas make the pod vanish."),
     Code("Y018", _ERROR, "value that Kubernetes can't read",
          "`.inf`, `.nan`, the escape `\\/` and half of a surrogate pair are YAML to others, but "
-         "not to the kubelet and the scheduler."),
+         "not to the kubelet and the scheduler.", runs=True),
 )
 
 _PATCH = (
@@ -117,12 +117,12 @@ _MANIFEST = (
     Code("M003", _ERROR, "unknown field",
          "The kubelet drops it silently: what it was meant to do does not happen.", runs=True),
     Code("M004", _ERROR, "wrong type",
-         "The kubelet can't decode the file and drops the pod."),
+         "The kubelet can't decode the file and drops the pod. (Of quantities and times only the usual spellings are taken here.)", runs=True),
     Code("M005", _ERROR, "required field missing",
          "The kubelet refuses the pod. (A volume without a source it makes an empty directory; "
          "that is never meant.)", runs=True),
     Code("M006", _ERROR, "invalid name",
-         "The kubelet refuses the pod."),
+         "The kubelet refuses the pod.", runs=True),
     Code("M007", _ERROR, "mount without a volume",
          "volumeMounts names a volume that is not in spec.volumes: the kubelet refuses the "
          "pod."),
@@ -158,7 +158,7 @@ _MANIFEST = (
     Code("M018", _WARNING, "file inside the manifests directory",
          "The kubelet tries to run every file there as a pod. Keep configuration elsewhere."),
     Code("M019", _ERROR, "flag that this version does not have",
-         "The scheduler exits at once with «unknown flag»."),
+         "The scheduler exits at once with «unknown flag».", runs=True),
     Code("M020", _WARNING, "unknown flag",
          "Not a flag of kube-scheduler as far as known; a scheduler of your own may have it. "
          "An unknown flag makes it exit at once."),
@@ -198,15 +198,15 @@ _MANIFEST = (
          "something else, or ignores it.", runs=True),
     Code("M034", _ERROR, "word that is no flag",
          "The scheduler takes nothing but flags and exits at once. A switch takes its value "
-         "with `=`: `--leader-elect=false`."),
+         "with `=`: `--leader-elect=false`.", runs=True),
 )
 
 _CONFIG = (
     Code("C001", _ERROR, "apiVersion not served by this minor",
          "The scheduler exits with «no kind KubeSchedulerConfiguration is registered for "
-         "version …»."),
+         "version …».", runs=True),
     Code("C002", _ERROR, "not a KubeSchedulerConfiguration",
-         "The scheduler exits with «Object 'Kind' is missing» or «no kind … is registered»."),
+         "The scheduler exits with «Object 'Kind' is missing» or «no kind … is registered».", runs=True),
     Code("C003", _WARNING, "flag without effect",
          "With --config the scheduler ignores this flag silently; say it in the configuration."),
     Code("C004", _WARNING, "deprecated apiVersion",
@@ -231,7 +231,7 @@ _CONFIG = (
          "dnsPolicy is ClusterFirstWithHostNet."),
     Code("C013", _ERROR, "file that no mount brings in",
          "The scheduler reads it at its start, in its container, and exits when it is not "
-         "there."),
+         "there.", runs=True),
     Code("C014", _WARNING, "flag overrides the configuration",
          "--leader-elect… on the command line beats the file, and kubeadm sets --leader- "
          "elect=true."),
@@ -243,6 +243,8 @@ _CONFIG = (
     Code("C017", _ERROR, "leader election durations",
          "leaseDuration must exceed renewDeadline, and renewDeadline 1.2 × retryPeriod; the "
          "scheduler exits otherwise."),
+    Code("C021", _ERROR, "unknown field in the configuration",
+         "Decoding is strict, and case counts: the scheduler exits with «unknown field»."),
     Code("C020", _NOTE, "unencrypted port of 1.22",
          "With --config, 1.22 serves health and metrics without TLS on port 10251 and can't be "
          "told not to. It is bound to the loopback."),

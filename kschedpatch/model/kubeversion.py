@@ -40,3 +40,10 @@ def version_of_image(image: str) -> KubeVersion | None:
     name = image.split("@", 1)[0].rsplit("/", 1)[-1]
     _, colon, tag = name.partition(":")
     return parse_version(tag) if colon else None
+
+
+def unsupported(version: KubeVersion) -> str:
+    return (
+        f"Kubernetes {version} is not supported: "
+        f"the tables reach from 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}"
+    )

@@ -17,6 +17,9 @@ from pydantic.alias_generators import to_camel
 API_VERSION = "kschedpatch.io/v1"
 KIND = "SchedulerPatch"
 
+#: No manifest needs more of anything; a list without end would only be slow.
+_MANY = 100
+
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _FLAG_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,127}", re.ASCII)
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]{0,255}", re.ASCII)
@@ -59,7 +62,7 @@ def _local_path(text: str) -> str:
 
 def _name(text: str) -> str:
     if not _DNS_LABEL.fullmatch(text):
-        raise ValueError("must be lower-case letters, digits and dashes, at most 63")
+        raise ValueError("must be lower-case letters, digits and dashes, at most 63 characters")
     return text
 
 
@@ -95,6 +98,15 @@ def _namespaced(text: str) -> str:
         raise ValueError("must be NAMESPACE/NAME")
     _name(namespace)
     _name(name)
+    return text
+
+
+def _pattern(text: str) -> str:
+    _one_line(text)
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"is no regular expression: {error}") from None
     return text
 
 
@@ -151,9 +163,11 @@ class Scheduler(_Model):
         None, description="A static kube-scheduler, staged on each node and run in the image."
     )
     args: dict[Annotated[str, AfterValidator(_flag_name)], OneLine | None] = Field(
-        default_factory=dict, description="Flags without dashes: a value sets one, null removes it."
+        default_factory=dict,
+        max_length=_MANY,
+        description="Flags without dashes: a value sets one, null removes it.",
     )
-    env: tuple[EnvVar, ...] = ()
+    env: tuple[EnvVar, ...] = Field((), max_length=_MANY)
     dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default"] | None = Field(
         None, description="Set by itself where an extender is a Service name."
     )
@@ -196,8 +210,8 @@ class Rule(_Model):
 
 class Rbac(_Model):
     manage: bool = Field(True, description="false: somebody else owns the objects.")
-    rules: tuple[Rule, ...] = ()
-    manifests: tuple[LocalPath, ...] = ()
+    rules: tuple[Rule, ...] = Field((), max_length=_MANY)
+    manifests: tuple[LocalPath, ...] = Field((), max_length=_MANY)
 
 
 class Socket(_Model):
@@ -221,7 +235,7 @@ class Verify(_Model):
     plugins: tuple[OneLine, ...] = ()
     sockets: tuple[Socket, ...] = ()
     can: tuple[Can, ...] = ()
-    logs: tuple[OneLine, ...] = ()
+    logs: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
     pods: tuple[ProbePod, ...] = ()
 
 
@@ -233,10 +247,10 @@ class Spec(_Model):
     target: Target = Field(default_factory=Target.model_construct)
     scheduler: Scheduler = Field(default_factory=Scheduler.model_construct)
     config: Config | None = None
-    mounts: tuple[Mount, ...] = ()
-    files: tuple[File, ...] = ()
+    mounts: tuple[Mount, ...] = Field((), max_length=_MANY)
+    files: tuple[File, ...] = Field((), max_length=_MANY)
     objects: tuple[LocalPath, ...] = Field(
-        (), description="Manifests that are applied and ready before the switch."
+        (), max_length=_MANY, description="Manifests that are applied and ready before the switch."
     )
     rbac: Rbac = Field(default_factory=Rbac.model_construct)
     verify: Verify = Field(default_factory=Verify.model_construct)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kschedpatch.core.yamltext import emit
@@ -14,6 +16,20 @@ _CHUNK = 1024 * 1024
 
 class WriteError(Exception):
     """Why a file could not be written, in words."""
+
+
+def target_problem(directory: Path, *, force: bool) -> str:
+    """Why nothing can be written there; empty where it can."""
+    try:
+        if directory.exists() and not directory.is_dir():
+            return f"{directory} is a file; a directory is needed."
+        if directory.is_dir() and not force and any(directory.iterdir()):
+            return f"{directory} is not empty. Choose another directory, or use --force."
+    except OSError as error:
+        shown = str(directory)
+        shown = shown if len(shown) <= 100 else shown[:97] + "…"
+        return f"{shown}: {(error.strerror or str(error)).lower()}."
+    return ""
 
 
 def write_plan(plan: Plan, directory: Path) -> list[Path]:
@@ -27,9 +43,9 @@ def write_plan(plan: Plan, directory: Path) -> list[Path]:
             written += [_write_staged(target / s.name, s) for s in plan.generation.files]
         for name, objects in (("rbac.yaml", plan.rbac), ("objects.yaml", plan.objects)):
             if objects:
-                written.append(_write(directory / name, _documents(objects).encode(), 0o600))
+                written.append(_write(directory / name, [_documents(objects).encode()], 0o600))
         # The manifest comes last: whoever sees it finds what it points to.
-        written.append(_write(directory / "kube-scheduler.yaml", plan.after.encode(), 0o600))
+        written.append(_write(directory / "kube-scheduler.yaml", [plan.after.encode()], 0o600))
     except OSError as error:
         raise WriteError(f"{error.filename or directory}: {error.strerror}") from error
     return written
@@ -41,30 +57,33 @@ def _documents(objects: tuple[ClusterObject, ...]) -> str:
 
 def _write_staged(path: Path, staged: StagedFile) -> Path:
     if staged.file.content is not None:
-        return _write(path, staged.file.content, staged.mode)
-    temporary = path.with_name(f".{path.name}.new")
+        return _write(path, [staged.file.content], staged.mode)
     digest = hashlib.sha256()
-    with Path(staged.file.location).open("rb") as source, temporary.open("wb") as target:
-        while chunk := source.read(_CHUNK):
-            digest.update(chunk)
-            target.write(chunk)
-        os.fsync(target.fileno())
-    if digest.hexdigest() != staged.file.sha256:
-        temporary.unlink()
-        raise WriteError(f"{staged.file.location} changed while it was read")
-    return _put_in_place(temporary, path, staged.mode)
+
+    def chunks() -> Iterator[bytes]:
+        with Path(staged.file.location).open("rb") as source:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+                yield chunk
+        if digest.hexdigest() != staged.file.sha256:
+            raise WriteError(f"{staged.file.location} changed while it was read")
+
+    return _write(path, chunks(), staged.mode)
 
 
-def _write(path: Path, content: bytes, mode: int) -> Path:
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    return _put_in_place(temporary, path, mode)
-
-
-def _put_in_place(temporary: Path, path: Path, mode: int) -> Path:
-    temporary.chmod(mode)
-    temporary.replace(path)
+def _write(path: Path, content: Iterable[bytes], mode: int) -> Path:
+    """Under a new dot name first (never through a link that lies there), then in one step."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            for chunk in content:
+                stream.write(chunk)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     return path

@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from kschedpatch.model.finding import Finding, Severity
 from kschedpatch.report.terminal import Paint, printable, width
 
+MAX_SHOWN = 50
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
 def finding_lines(findings: Sequence[Finding], paint: Paint) -> str:
     """``FILE:LINE:COLUMN: severity CODE message``, as editors and grep like it."""
-    return "".join(_finding(finding, paint) for finding in findings)
+    shown = "".join(_finding(finding, paint) for finding in findings[:MAX_SHOWN])
+    rest = len(findings) - MAX_SHOWN
+    return shown + (f"… and {rest} more; -o json shows them all\n" if rest > 0 else "")
 
 
 def _finding(finding: Finding, paint: Paint) -> str:

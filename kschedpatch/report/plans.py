@@ -20,7 +20,7 @@ def plan_text(plan: Plan, file: str, paint: Paint) -> str:
         for item in objects:
             parts += _new_object(title, item, paint)
     if not plan.changed:
-        parts.append(f"{file}: nothing to change")
+        parts.append(f"{printable(file)}: nothing to change")
     return "".join(line + "\n" for line in parts)
 
 

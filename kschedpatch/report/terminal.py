@@ -7,18 +7,26 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple, TextIO
 
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+# Controls, line breaks, and what reorders or hides text: soft hyphen, Arabic letter mark,
+# zero-width and directional characters, tags.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 _CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
 
 
 def printable(text: str) -> str:
-    """What a file or a node sent, with escapes instead of control characters."""
+    """What a file or a node sent, on one line, with escapes instead of what drives a terminal."""
 
     def escaped(match: re.Match[str]) -> str:
         code = ord(match[0])
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        if code < 0x100:
+            return "\\n" if code == 0x0A else f"\\x{code:02x}"
+        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
     safe = _UNSAFE.sub(escaped, text)
     # Half of a surrogate pair can't be encoded at all.
@@ -43,17 +51,25 @@ def width() -> int:
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
+class OutputLost(Exception):
+    """The result could not be written where it should go (a full disk, mostly)."""
+
+
 def write(stream: TextIO, text: str) -> None:
-    """Writes a result. A reader that went away (``| head``) is no error of ours: the exit code
-    still tells how it went."""
+    """Writes a result, all of it. (A reader that went away is the entry point's business.)"""
     try:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+    except OSError as error:
+        # What is still buffered must not fail again when the interpreter closes the stream.
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+        raise OutputLost(error.strerror or str(error)) from None
 
 
 def complain(text: str) -> None:
-    write(sys.stderr, text if text.endswith("\n") else text + "\n")
+    """To stderr; where that is gone too, nobody is left to be told."""
+    with suppress(OutputLost):
+        write(sys.stderr, text if text.endswith("\n") else text + "\n")

@@ -99,7 +99,9 @@ def test_field_04_files_are_written_under_a_dot_name_and_renamed(
 
     monkeypatch.setattr(Path, "replace", seen)
     write_plan(planned({"scheduler": {"args": {"v": "5"}}}), tmp_path)
-    assert renamed == [(".kube-scheduler.yaml.new", "kube-scheduler.yaml")]
+    ((temporary, final),) = renamed
+    assert temporary.startswith(".kube-scheduler.yaml.")
+    assert final == "kube-scheduler.yaml"
 
 
 def test_field_06_and_07_a_changed_config_changes_the_manifest() -> None:

@@ -34,6 +34,9 @@ def choose_base(current: Manifest, given: Manifest | None) -> BaseChoice:
         hint = f"give the manifest from before the patch with --base ({named})"
         path = ("metadata", "annotations", BASE_ANNOTATION)
         return BaseChoice(None, (current.places.at("M024", path, message, hint),))
+    if given.text == current.text:
+        message = "this is the patched manifest itself, not the one from before"
+        return BaseChoice(None, (found("M025", message, file=given.file),))
     if base_hash(given.text) != named:
         message = f"it is {base_hash(given.text)}, and {current.file} was made from {named}"
         return BaseChoice(None, (found("M025", message, file=given.file),))

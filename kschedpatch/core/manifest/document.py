@@ -7,11 +7,11 @@ import json
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from kschedpatch.core.yamltext.nodes import Mapping, value_of
+from kschedpatch.core.yamltext.nodes import Mapping, Node, same, value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.codes import found
-from kschedpatch.model.finding import Finding, has_errors
+from kschedpatch.model.finding import Finding, Path, has_errors
 from kschedpatch.model.kubeversion import KubeVersion, version_of_image
 
 PATCH_ANNOTATION = "kschedpatch.io/patch"
@@ -69,7 +69,9 @@ class PodReading(NamedTuple):
 def read_manifest(data: bytes, file: str) -> PodReading:
     reading = read(data)
     findings = [finding.in_file(file) for finding in reading.findings]
-    findings += _json_findings(reading.text, file)
+    if reading.documents:
+        refused = has_errors(findings)
+        findings += _json_findings(reading.text, reading.documents[0], file, refused=refused)
     if not reading.documents:
         if not has_errors(findings):
             findings.append(found("Y014", "the file is empty", file=file))
@@ -92,17 +94,28 @@ def read_manifest(data: bytes, file: str) -> PodReading:
     return PodReading(places, pod, manifest, tuple(findings))
 
 
-def _json_findings(text: str, file: str) -> list[Finding]:
+def _json_findings(text: str, root: Node, file: str, *, refused: bool) -> list[Finding]:
     """The kubelet takes a text that starts with a brace for JSON, whatever YAML makes of it."""
     if not text.lstrip().startswith("{"):
         return []
+    hint = "use block style"
     try:
-        json.loads(text)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
         line = getattr(error, "lineno", 0)
-        message = "it starts with { but is no JSON"
-        return [found("Y019", message, file=file, line=line, hint="use block style")]
+        return [found("Y019", "it starts with { but is no JSON", file=file, line=line, hint=hint)]
+    except RecursionError:
+        return []  # the reader has refused it already
+    if not refused and not same(value, value_of(root)):
+        message = "as JSON, which it is to the kubelet, it means something else than as YAML"
+        return [
+            found("Y019", message, file=file, line=1, hint="write whole numbers without a point")
+        ]
     return []
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def _second_document(node: Any) -> str:
@@ -143,7 +156,9 @@ def identity_findings(pod: dict[str, Any], places: Places) -> list[Finding]:
     if kind != "Pod" or version != "v1":
         shown = f"{version}, {kind}" if kind or version else "nothing"
         message = f"a v1 Pod is needed here, this is {shown}"
-        return [places.at("M001", ("kind",) if kind != "Pod" else ("apiVersion",), message)]
+        hint = "are -f and --manifest swapped?" if kind == "SchedulerPatch" else ""
+        where: Path = ("kind",) if kind != "Pod" else ("apiVersion",)
+        return [places.at("M001", where, message, hint)]
     findings = []
     metadata = pod.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}

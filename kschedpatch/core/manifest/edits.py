@@ -9,6 +9,7 @@ from kschedpatch.core.manifest.rules.scheduler import (
     DEFAULT_PORT,
     PROBES,
     http_target,
+    is_port_text,
     resolve_port,
 )
 
@@ -119,14 +120,14 @@ def follow_serving_flags(container: dict[str, Any], before: dict[str, str]) -> N
         target = http_target(container, probe)
         if target is None or str(resolve_port(container, target.get("port"))) != old_port:
             continue
-        if old_port != new_port and new_port.isdigit() and isinstance(target.get("port"), int):
+        if old_port != new_port and is_port_text(new_port) and isinstance(target.get("port"), int):
             target["port"] = int(new_port)
         if old_host != new_host:
             _set_host(target, new_host)
     for port in container.get("ports") or []:
         if (
             old_port != new_port
-            and new_port.isdigit()
+            and is_port_text(new_port)
             and str(port.get("containerPort")) == old_port
         ):
             port["containerPort"] = int(new_port)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -18,7 +19,8 @@ from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
 _QUANTITY = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+|[EPTGM]i?|k|Ki|[num])?", re.ASCII
+    r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,20}|\.[0-9]{1,20})(?:[eE][+-]?[0-9]{1,3}|[EPTGM]i?|k|Ki|[num])?",
+    re.ASCII,
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
@@ -127,10 +129,18 @@ def _expected(kind: str, value: Any) -> str:
                 return "a quantity"
             return "" if _QUANTITY.fullmatch(str(value)) else "a quantity such as 100m or 1Gi"
         case "Time" | "MicroTime":
-            fits = isinstance(value, str) and _TIME.fullmatch(value)
+            fits = isinstance(value, str) and _is_time(value)
             return "" if fits else "a time such as 2026-01-31T08:00:00Z"
         case _:
             return ""
+
+
+def _is_time(text: str) -> bool:
+    """RFC 3339, and a day and an hour that exist."""
+    try:
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _wrong(places: Places, path: Path, expected: str, value: Any) -> Finding:

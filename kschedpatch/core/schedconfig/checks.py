@@ -31,6 +31,12 @@ POINTS = (
 )  # fmt: skip
 _VERBS = ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")
 _TLS_FILES = ("certFile", "keyFile", "caFile")
+_TOP_KEYS = frozenset(
+    """apiVersion kind parallelism leaderElection clientConnection healthzBindAddress
+    metricsBindAddress enableProfiling enableContentionProfiling percentageOfNodesToScore
+    podInitialBackoffSeconds podMaxBackoffSeconds profiles extenders
+    delayCacheUntilActive""".split()
+)
 _SHAPES = {
     "profiles": list, "extenders": list, "leaderElection": dict, "clientConnection": dict,
 }  # fmt: skip
@@ -47,6 +53,7 @@ class Surroundings(NamedTuple):
 
 
 def config_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
+    yield from _unknown_keys(config)
     shapes = list(_shape_findings(config))
     yield from shapes
     if shapes:
@@ -57,6 +64,14 @@ def config_findings(config: ConfigText, around: Surroundings) -> Iterator[Findin
     yield from _extender_findings(config, around)
     yield from _election_findings(config, around)
     yield from _connection_findings(config, around)
+
+
+def _unknown_keys(config: ConfigText) -> Iterator[Finding]:
+    for key in config.value:
+        if key not in _TOP_KEYS:
+            near = get_close_matches(key[:40], _TOP_KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else ""
+            yield config.at("C021", (key,), f"a configuration has no field {key!r}", hint)
 
 
 def _shape_findings(config: ConfigText) -> Iterator[Finding]:

@@ -48,6 +48,10 @@ def read_config(data: bytes, file: str) -> ConfigReading:
     if not isinstance(root, Mapping):
         return ConfigReading(None, (*findings, places.at("Y016", (), "not a mapping")))
     config = ConfigText(value_of(root), places, (), reading.text)
+    if config.value.get("kind") is None:
+        # An apiVersion can be filled in; without a kind it may be any file at all.
+        hint = "kind: KubeSchedulerConfiguration"
+        findings.append(config.at("C002", (), "kind is missing", hint))
     return ConfigReading(config, tuple(findings))
 
 

@@ -16,7 +16,11 @@ _PLAIN = re.compile(
     r"(?:[A-Za-z_/]|--?[A-Za-z])(?:[A-Za-z0-9_./@=,+-]|:(?=[A-Za-z0-9_/.-]))*", re.ASCII
 )
 _PLAIN_NUMBERLIKE = re.compile(r"[0-9]+(?:\.[0-9]+){2,}(?:/[0-9]+)?|[0-9]+m", re.ASCII)
-_UNPRINTABLE = re.compile("[\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+# Also what reorders or hides text: whoever reads our YAML should see what is in it.
+_UNPRINTABLE = re.compile(
+    "[\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
 
 
 class Layout(NamedTuple):
@@ -118,4 +122,9 @@ def _is_plain(text: str) -> bool:
 def quoted(text: str) -> str:
     """Double quotes. JSON's escapes are YAML's too, but for surrogate pairs, which stay raw."""
     body = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", body)
+    return _UNPRINTABLE.sub(_escaped, body)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -37,6 +37,7 @@ _DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
 # A key's or value's first character decides whether it can be anything but a string.
 _HINTS = frozenset("+-.0123456789yYnNtTfFoO~")
 
+_MAX_DIGITS = 400
 _INT64 = range(-(2**63), 2**63)
 _UINT64_END = 2**64
 
@@ -53,6 +54,8 @@ def resolve_plain(text: str) -> Scalar:
 
 
 def _number(text: str) -> Scalar:
+    if len(text) > _MAX_DIGITS:
+        return text  # beyond every number that Go keeps as one, and slow to convert
     digits = text.replace("_", "")
     match = _INT.fullmatch(digits)
     if match is not None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
@@ -34,7 +35,8 @@ MAX_BYTES = 128 * 1024
 MAX_NODES = 5000
 MAX_DEPTH = 32
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
+# With them U+0085, U+2028 and U+2029: line breaks to some readers and not to others.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 # The scanner looks ahead over a run of opening brackets in quadratic time: stop it before it does.
 _BRACKETS = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
 
@@ -106,18 +108,30 @@ def _tab_findings(text: str, documents: tuple[Node, ...]) -> Iterator[Finding]:
     if "\t" not in text:
         return
     spans = [(s.start, s.end) for document in documents for s in scalars(document)]
-    for match in re.finditer(r"\t", text):
-        at = match.start()
-        line_start = text.rfind("\n", 0, at) + 1
-        before = text[line_start:at]
-        inside = any(start <= at < end for start, end in spans)
-        # In front of a block scalar's text Go takes a tab for wrong indentation.
-        inside = inside and bool(before.strip(" "))
-        if inside or re.search(r"(^|\s)#", before):
+    starts = [start for start, _ in spans]
+
+    def inside(at: int) -> bool:
+        before = bisect_right(starts, at) - 1
+        return before >= 0 and at < spans[before][1]
+
+    line_start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        column = _tab_column(line, line_start, inside) if "\t" in line else None
+        if column is not None:
+            yield found("Y005", "a tab between tokens", line=number, column=column + 1)
+            return  # one is enough to say what is wrong with the file
+        line_start += len(line) + 1
+
+
+def _tab_column(line: str, line_start: int, inside: Callable[[int], bool]) -> int | None:
+    """Where a line has a tab that is neither text nor comment."""
+    if line.lstrip(" ").startswith("\t"):
+        return line.index("\t")  # as indentation; before a block scalar's text Go refuses it too
+    for match in re.finditer(r"\t+|(?:(?<=\s)|^)#", line):
+        if inside(line_start + match.start()):
             continue
-        line, column = _line_column(text, at)
-        yield found("Y005", "a tab between tokens", line=line, column=column)
-        return  # one is enough to say what is wrong with the file
+        return None if match[0] == "#" else match.start()
+    return None
 
 
 class _Stop(Exception):
@@ -150,7 +164,8 @@ class _Builder:
             self._syntax(error)
             return ()
         except (YAMLError, ValueError) as error:
-            self.findings.append(found("Y007", str(error).splitlines()[0]))
+            first = (str(error).splitlines() or ["not YAML"])[0]
+            self.findings.append(found("Y007", first.split(";")[0][:200]))
             return ()
         return tuple(documents)
 
@@ -225,7 +240,7 @@ class _Builder:
             if name in seen:
                 hint = f"it stands first in line {seen[name]}; keep one of them"
                 self._add("Y008", f"the key {name!r} appears twice", key_event.start_mark, hint)
-                continue
+                entries = [entry for entry in entries if entry.name != name]  # the last one wins
             seen[name] = key.line + 1
             entries.append(Entry(key, name, self._placed_after_colon(key, value)))
         flow = bool(event.flow_style)

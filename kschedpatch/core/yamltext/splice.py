@@ -175,7 +175,7 @@ class _Splicer:
                 try:
                     yield from list(self._edits(item, target[new]))
                 except _ReplaceWhole:
-                    yield self._rewrite(item, item, emit.block_lines(target[new], self.layout))
+                    yield self._new_item(node, item, emit.block_lines(target[new], self.layout))
                 previous = item
             elif old is not None:
                 if not self._is_first_on_line(dashes[old]):
@@ -201,13 +201,16 @@ class _Splicer:
                 raise _ReplaceWhole
             line_start = self.text.rfind("\n", 0, line_start - 1) + 1
 
+    def _new_item(self, node: Sequence, item: Node, lines: list[str]) -> Edit:
+        if item.start == item.end:  # a lone dash
+            return Edit(item.start, item.start, " " + self._joined(lines, node.column + 2))
+        return self._rewrite(item, item, lines)
+
     def _rewrite(self, first: Node, last: Node, lines: list[str]) -> Edit:
         end = last.end
-        text = self._joined(lines, first.column)
-        if isinstance(last, Scalar) and last.style in {"|", ">"}:
-            text += "\n"
-            end = self._line_start_if_blank(end)
-        return Edit(first.start, end, text)
+        if self._is_behind_break(end):  # a block scalar's end lies behind its last line
+            end = self._line_end(end)
+        return Edit(first.start, end, self._joined(lines, first.column))
 
     def _joined(self, lines: list[str], column: int, *, closed: bool = False) -> str:
         """Lines at a column, the first without indentation; closed: something follows there."""
@@ -216,30 +219,29 @@ class _Splicer:
 
     def _insert_below(self, end: int, lines: list[str], column: int) -> Edit:
         """New lines under the line in which the content before them ends."""
+        at = self._line_end(end)
         pad = " " * column
-        at = self._line_start_if_blank(end)
-        if at != end or (end and self.text[end - 1] == "\n"):  # behind a block scalar
-            return Edit(at, at, "".join(f"{pad}{line}\n" for line in lines))
-        eol = self.text.find("\n", end)
-        eol = len(self.text) if eol < 0 else eol
-        return Edit(eol, eol, "".join(f"\n{pad}{line}" for line in lines))
+        return Edit(at, at, "".join(f"\n{pad}{line}" for line in lines))
 
-    def _line_start_if_blank(self, at: int) -> int:
-        start = self.text.rfind("\n", 0, at) + 1
-        return start if start and not self.text[start:at].strip(" ") else at
+    def _is_behind_break(self, end: int) -> bool:
+        """A block scalar ends at the start of the next line, or within its indentation."""
+        start = self.text.rfind("\n", 0, end) + 1
+        return start > 0 and not self.text[start:end].strip(" ")
+
+    def _line_end(self, end: int) -> int:
+        """The newline that closes the line in which content ends (or the end of the text)."""
+        if self._is_behind_break(end):
+            return self.text.rfind("\n", 0, end)
+        newline = self.text.find("\n", end)
+        return len(self.text) if newline < 0 else newline
 
     def _delete_lines(self, start: int, end: int) -> Edit:
         line_start = self.text.rfind("\n", 0, start) + 1
-        blank = self._line_start_if_blank(end)
-        if blank != end or (end and self.text[end - 1] == "\n"):  # a block scalar's end
-            return Edit(line_start, blank, "")
-        eol = self.text.find("\n", end)
-        if eol < 0:
-            eol = len(self.text)
+        line_end = self._line_end(end)
         if line_start == 0:
-            return Edit(0, min(eol + 1, len(self.text)), "")
+            return Edit(0, min(line_end + 1, len(self.text)), "")
         # With the newline before it: then the last line of a file keeps or lacks its own.
-        return Edit(line_start - 1, eol, "")
+        return Edit(line_start - 1, line_end, "")
 
     def _starts_line(self, node: Node) -> bool:
         return self._is_first_on_line(node.start)

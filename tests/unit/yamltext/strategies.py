@@ -8,7 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 KEYS = st.sampled_from(["name", "a", "b-c", "image", "mountPath", "x/y", "yes", "0", "hostPath"])
+BLOCK_TEXTS = ("one line\n", "two\nlines\n", "- a: b\n\n# no comment\n")
 TEXTS = st.one_of(
+    st.sampled_from(BLOCK_TEXTS),
     st.sampled_from(
         ["", "yes", "no", "0644", "--v=5", "a: b", "a #b", "- x", "null", "~", "127.0.0.1", "1.5",
          "'", '"', "\\", "{x}", "[", "@a", "`", "%", "*a", "&a", "!a", "é", "😀", " lead", "trail ",
@@ -32,9 +34,9 @@ def spelling(draw: st.DrawFn, value: Any) -> str:
     step, dash = draw(st.sampled_from([2, 3, 4])), draw(st.sampled_from([0, 2]))
     lines = _block(draw, value, step, dash)
     text = "\n".join(lines)
-    return (
-        draw(st.sampled_from(["", "# head\n", "---\n"])) + text + draw(st.sampled_from(["", "\n"]))
-    )
+    # A block scalar that ends with the text would lose its line break.
+    end = "\n" if "|" in text else draw(st.sampled_from(["", "\n"]))
+    return draw(st.sampled_from(["", "# head\n", "---\n"])) + text + end
 
 
 def _noise(draw: st.DrawFn) -> list[str]:
@@ -56,7 +58,8 @@ def _block(draw: st.DrawFn, value: Any, step: int, dash: int) -> list[str]:
         for item in value:
             lines += _noise(draw)
             inner = _member(draw, item, step, dash)
-            lines.append("- " + inner[0])
+            lone = item is None and draw(st.booleans())
+            lines.append("-" if lone else "- " + inner[0])
             lines += [("  " + line) if line else "" for line in inner[1:]]
         return lines
     return [_flow(draw, value)]
@@ -72,8 +75,9 @@ def _member(draw: st.DrawFn, value: Any, step: int, dash: int) -> list[str]:
 
 
 def _entry(draw: st.DrawFn, key: str, value: Any, step: int, dash: int) -> list[str]:
-    if isinstance(value, str) and value.endswith("x\n"):
-        return [f"{key}: |", *(" " * step + line for line in value.splitlines())]
+    if value in BLOCK_TEXTS and draw(st.booleans()):
+        body = [" " * step + line if line else "" for line in value.splitlines()]
+        return [f"{key}: |", *body, *draw(st.sampled_from([[], [""]]))]
     if value is None and draw(st.booleans()):
         return [f"{key}:" + _tail(draw)]
     if isinstance(value, dict) and value and draw(st.booleans()):

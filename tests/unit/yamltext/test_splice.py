@@ -85,6 +85,21 @@ CASES = {
         "a: |\n  text\nc: true\nb: 1\n",
     ),
     "a literal block is replaced": ("a: |\n  x\n  y\nb: 1\n", {"a": "z", "b": 1}, "a: z\nb: 1\n"),
+    "a mapping that ends in a literal block is replaced": (
+        "a:\n  k: |\n    t\nb: c\n",
+        {"a": {"z": 1}},
+        "a:\n  z: 1\n",
+    ),
+    "a literal block becomes a list, and its neighbour goes": (
+        "a: |\n  t\nb: c\n",
+        {"a": []},
+        "a: []\n",
+    ),
+    "a lone dash becomes a mapping": (
+        "b:\n-\n- x\n",
+        {"b": [{"k": 1, "l": 2}, "x"]},
+        "b:\n- k: 1\n  l: 2\n- x\n",
+    ),
     "an empty value is filled": (
         "a:\nb: 1\n",
         {"a": {"k": "v"}, "b": 1},

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from kschedpatch.core.manifest.rules.downward import field_findings
 from kschedpatch.core.manifest.rules.names import dns_label, is_qualified_name
 from kschedpatch.core.manifest.rules.security import security_findings
 from kschedpatch.core.manifest.rules.walk import containers_of, dicts
@@ -18,7 +19,6 @@ _ENV_FIELDS = frozenset(
     """metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName spec.host
     status.hostIP status.hostIPs status.podIP status.podIPs""".split()
 )
-_KEYED_FIELD = re.compile(r"metadata\.(?:labels|annotations)\['[^']+'\]")
 _NO_USE = {
     "volumeDevices": "a static pod has no block devices to map",
     "lifecycle": "hooks around the scheduler keep it from starting or ending in time",
@@ -33,6 +33,7 @@ _CONTAINER_CHOICES = {
     "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
 }
 
+_QUANTITY = re.compile(r"([-+]?[0-9.]{1,40}(?:[eE][-+]?[0-9]{1,3})?)([EPTGM]i?|k|Ki|[num])?")
 _SUFFIX = {
     "": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"),
     "k": Decimal("1e3"), "M": Decimal("1e6"), "G": Decimal("1e9"), "T": Decimal("1e12"),
@@ -93,7 +94,9 @@ def choice_findings(
 ) -> Iterator[Finding]:
     for key, allowed in choices.items():
         value = owner.get(key)
-        if isinstance(value, str) and value and value not in allowed:
+        # Empty is «the default» for all but one of them.
+        unset = value == "" and key != "preemptionPolicy"
+        if isinstance(value, str) and not unset and value not in allowed:
             message = f"{value!r} is no {key}"
             yield places.at("M011", (*path, key), message, f"one of {', '.join(allowed)}")
 
@@ -110,62 +113,64 @@ def _environment(container: dict[str, Any], path: Path, places: Places) -> Itera
         if isinstance(source, dict):
             if variable.get("value"):
                 yield places.at("M011", here, "value and valueFrom exclude each other")
-            if len(source) != 1:
+            if sum(reference is not None for reference in source.values()) != 1:
                 yield places.at("M011", (*here, "valueFrom"), "valueFrom takes exactly one source")
-            yield from _field_ref(source.get("fieldRef"), (*here, "valueFrom"), places)
-            if "fileKeyRef" in source:
+            yield from field_findings(source, (*here, "valueFrom"), _ENV_FIELDS, places)
+            if source.get("fileKeyRef") is not None:
                 message = "a variable from a file in a volume is not supported here"
                 yield places.at_key("M035", (*here, "valueFrom", "fileKeyRef"), message)
             for key, what in _API_ENV.items():
-                if key in source:
+                if source.get(key) is not None:
                     message = f"a static pod can't read {what}"
                     yield places.at_key("M013", (*here, "valueFrom", key), message)
     for here, group in dicts(container.get("envFrom"), (*path, "envFrom")):
         for key, what in _API_ENV_FROM.items():
-            if key in group:
+            if group.get(key) is not None:
                 yield places.at_key("M013", (*here, key), f"a static pod can't read {what}")
+        if not any(group.get(key) is not None for key in _API_ENV_FROM):
+            yield places.at("M011", here, "it names no source", "remove it")
 
 
 def is_env_name(text: str) -> bool:
     return _ENV_NAME.fullmatch(text) is not None and not text.startswith("..") and text != "."
 
 
-def _field_ref(reference: Any, path: Path, places: Places) -> Iterator[Finding]:
-    field = reference.get("fieldPath") if isinstance(reference, dict) else None
-    if isinstance(field, str) and field not in _ENV_FIELDS and not _KEYED_FIELD.fullmatch(field):
-        here = (*path, "fieldRef", "fieldPath")
-        yield places.at("M011", here, f"a variable can't come from {field!r}")
-
-
 def _forbidden(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
     """Fields that the kubelet refuses in a static pod's container, or in this kind of one."""
     for key, reason in _NO_USE.items():
-        if container.get(key):
+        if container.get(key) not in (None, [], {}):
             yield places.at_key("M035", (*path, key), reason)
     if path[1] == "initContainers":
         always = container.get("restartPolicy") == "Always"
         for key in ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"):
-            if container.get(key) and not always:
+            if container.get(key) is not None and not always:
                 message = f"an init container has no {key} unless it restarts always"
                 yield places.at_key("M011", (*path, key), message)
-        if container.get("restartPolicy") not in (None, "", "Always"):
+        if container.get("restartPolicy") not in (None, "Always"):
             message = "an init container restarts Always, or as the pod does"
             yield places.at("M011", (*path, "restartPolicy"), message)
-    elif container.get("restartPolicy"):
+    elif container.get("restartPolicy") is not None:
         message = "only init containers have a restartPolicy of their own"
         yield places.at_key("M011", (*path, "restartPolicy"), message)
 
 
 def quantity(value: Any) -> Decimal | None:
     """A Kubernetes quantity as a number; None where it is none (``podschema`` says so)."""
-    text = str(value)
-    match = re.fullmatch(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)([EPTGM]i?|k|Ki|[num])?", text)
+    if value is None:
+        return Decimal(0)
+    match = _QUANTITY.fullmatch(str(value))
     if match is None:
         return None
     try:
         return Decimal(match[1]) * _SUFFIX[match[2] or ""]
     except (InvalidOperation, KeyError):
         return None
+
+
+def _is_extended_resource(name: str) -> bool:
+    """A name with a domain, also when Kubernetes puts «requests.» before it for quotas."""
+    prefixed = name.startswith("requests.")
+    return "/" in name and not prefixed and is_qualified_name(f"requests.{name}")
 
 
 def _resources(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
@@ -184,14 +189,14 @@ def _resources(container: dict[str, Any], path: Path, places: Places) -> Iterato
             value = quantity(amount)
             standard = {"cpu", "memory", "ephemeral-storage"}
             known = name in standard or name.startswith("hugepages-")
-            if not known and ("/" not in name or not is_qualified_name(name)):
+            if not known and not _is_extended_resource(name):
                 hint = "cpu, memory, ephemeral-storage, or a name with a domain"
                 yield places.at_key("M006", here, f"no resource {name!r}", hint)
             if value is not None and value < 0:
                 yield places.at("M011", here, f"{amount} is negative")
             if name.startswith("hugepages-"):
                 yield places.at("M011", here, "a scheduler has no use for huge pages")
-            if value is not None and "/" in name and value % 1:
+            if value is not None and "/" in name and value != value.to_integral_value():
                 yield places.at("M011", here, f"{name} is counted in whole numbers")
             bound = quantity(limits.get(name)) if kind == "requests" and name in limits else None
             if value is not None and bound is not None and value > bound:

@@ -14,7 +14,7 @@ from kschedpatch.core.manifest.rules.names import (
     is_qualified_name,
 )
 from kschedpatch.core.manifest.rules.security import security_findings
-from kschedpatch.core.manifest.rules.walk import dicts
+from kschedpatch.core.manifest.rules.walk import dicts, strings
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
@@ -33,6 +33,7 @@ _API_REFERENCES = {
 _NO_USE_IN_SPEC = {
     "schedulingGates": "nobody schedules a static pod, so nobody opens its gates",
     "ephemeralContainers": "a pod can't start with ephemeral containers",
+    "nodeSelector": "nobody schedules a static pod: it runs where its file is",
     "affinity": "nobody schedules a static pod: it runs where its file is",
     "topologySpreadConstraints": "nobody schedules a static pod: it runs where its file is",
     "readinessGates": "nobody would set the condition, and the pod never become ready",
@@ -46,6 +47,7 @@ _NO_USE_IN_METADATA = {
     "deletionTimestamp": "the kubelet would end the pod",
     "generation": "the API server counts it",
     "generateName": "the pod has a name",
+    "managedFields": "the API server keeps them",
 }
 _MIRROR = "kubernetes.io/config.mirror"
 _KUBELET_ANNOTATIONS = (
@@ -69,7 +71,7 @@ def setting_findings(pod: dict[str, Any], places: Places) -> Iterator[Finding]:
             message = f"a static pod can't use {what}"
             yield places.at_key("M013", ("spec", key), message, hint)
     for key, reason in _NO_USE_IN_SPEC.items():
-        if spec.get(key) not in (None, [], {}, ""):
+        if spec.get(key) not in (None, [], {}):
             yield places.at_key("M035", ("spec", key), reason)
     yield from _lifetime(spec, places)
     yield from _names(spec, places)
@@ -126,10 +128,9 @@ def _names(spec: dict[str, Any], places: Places) -> Iterator[Finding]:
         yield places.at("M011", ("spec", "shareProcessNamespace"), message)
     for here, alias in dicts(spec.get("hostAliases"), ("spec", "hostAliases")):
         yield from _address(alias.get("ip"), (*here, "ip"), places)
-        for index, name in enumerate(alias.get("hostnames") or ()):
-            if isinstance(name, str) and not is_dns_subdomain(name):
-                message = f"{name!r} can't be a host's name"
-                yield places.at("M006", (*here, "hostnames", index), message)
+        for at, name in strings(alias.get("hostnames"), (*here, "hostnames")):
+            if not is_dns_subdomain(name):
+                yield places.at("M006", at, f"{name!r} can't be a host's name")
 
 
 def _dns(spec: dict[str, Any], places: Places) -> Iterator[Finding]:
@@ -145,17 +146,23 @@ def _dns(spec: dict[str, Any], places: Places) -> Iterator[Finding]:
         yield places.at("M011", (*path, "nameservers"), "at most three name servers")
     for index, server in enumerate(servers):
         yield from _address(server, (*path, "nameservers", index), places)
-    searches = config.get("searches")
-    for index, name in enumerate(searches if isinstance(searches, list) else ()):
-        if isinstance(name, str) and not is_dns_subdomain(name.removesuffix(".")):
-            message = f"{name!r} can't be a search domain"
-            yield places.at("M006", (*path, "searches", index), message)
+    searches = list(strings(config.get("searches"), (*path, "searches")))
+    if len(searches) > 32 or sum(len(name) + 1 for _, name in searches) > 2049:
+        yield places.at("M011", (*path, "searches"), "at most 32 domains and 2048 characters")
+    for here, name in searches:
+        if not is_dns_subdomain(name.removesuffix(".")):
+            yield places.at("M006", here, f"{name!r} can't be a search domain")
+    for here, option in dicts(config.get("options"), (*path, "options")):
+        if not option.get("name"):
+            yield places.at("M005", (*here, "name"), "the option has no name")
 
 
 def _address(text: Any, path: Path, places: Places) -> Iterator[Finding]:
     try:
-        ipaddress.ip_address(text)
+        zoned = "%" in str(ipaddress.ip_address(text))
     except ValueError:
+        zoned = True
+    if zoned:  # fe80::1%eth0 is an address to Python only
         yield places.at("M011", path, f"{text!r} is no IP address")
 
 

@@ -102,6 +102,12 @@ def _probe(probe: dict[str, Any], path: Path, kind: str, places: Places) -> Iter
     threshold = probe.get("successThreshold")
     if kind != "readinessProbe" and isinstance(threshold, int) and threshold not in (0, 1):
         yield places.at("M011", (*path, "successThreshold"), f"must be 1 for a {kind}")
+    action = probe.get("exec")
+    if isinstance(action, dict) and not action.get("command"):
+        yield places.at("M005", (*path, "exec", "command"), "the command is missing")
+    grpc = probe.get("grpc")
+    if isinstance(grpc, dict) and not is_port(grpc.get("port")):
+        yield places.at("M011", (*path, "grpc", "port"), f"{grpc.get('port')} is no port")
     grace = probe.get("terminationGracePeriodSeconds")
     if isinstance(grace, int):
         here = (*path, "terminationGracePeriodSeconds")
@@ -124,7 +130,7 @@ def _target(target: dict[str, Any], path: Path, kind: str, places: Places) -> It
         hint = "remove the quotes" if port.isdigit() else ""
         yield places.at("M011", (*path, "port"), f"{port!r} is no port and no port's name", hint)
     for here, header in dicts(target.get("httpHeaders"), (*path, "httpHeaders")):
-        if not re.fullmatch(r"[-A-Za-z0-9]+", str(header.get("name")), re.ASCII):
+        if not re.fullmatch(r"[-A-Za-z0-9]+", str(header.get("name") or ""), re.ASCII):
             yield places.at("M006", (*here, "name"), "this can't be a header's name")
     if kind == "httpGet" and target.get("scheme") not in (None, "", "HTTP", "HTTPS"):
         yield places.at("M011", (*path, "scheme"), "no such scheme", "HTTP or HTTPS")

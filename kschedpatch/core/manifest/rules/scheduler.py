@@ -19,6 +19,7 @@ from kschedpatch.model.finding import Finding, Path
 DEFAULT_PORT = "10259"
 DEFAULT_ADDRESS = "0.0.0.0"  # noqa: S104  the scheduler's own default
 _EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104  as kubeadm: no host in the probe then
+MAX_FLAGS = 200
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _FILE_FLAGS = (
     "config", "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig",
@@ -33,7 +34,8 @@ def scheduler_findings(pod: dict[str, Any], minor: int | None, places: Places) -
     container = pod["spec"]["containers"][index]
     path: Path = ("spec", "containers", index)
     if is_wrapped(container):
-        message = f"the scheduler is started through {container['command'][0]}"
+        words = container.get("command") or container.get("args")
+        message = f"the scheduler is started through {words[0]}"
         yield places.at("M021", (*path, "command"), message, "start kube-scheduler directly")
         return
     yield from _command(container, path, minor, places)
@@ -55,6 +57,9 @@ def _command(
                 yield places.at("M022", (*path, where, index), message, "one item a flag")
     yield from _stray_words(container, path, places)
     flags = flags_of(container)
+    if len(flags) > MAX_FLAGS:
+        yield places.at("M011", path, f"more than {MAX_FLAGS} flags")
+        return
     counts = Counter(flag.name for flag in flags)
     for flag in flags:
         here = (*path, flag.where, flag.at)
@@ -113,7 +118,10 @@ def _serving(
         if any(isinstance(container.get(probe), dict) for probe in PROBES):
             yield places.at("M029", path, "--secure-port=0, and probes that ask for it")
         return
-    other = NODE_PORTS.get(int(port)) if port.isdigit() else None
+    if not is_port_text(port) or int(port) > 65535:
+        yield places.at("M011", path, f"--secure-port={port[:20]} is no port")
+        return
+    other = NODE_PORTS.get(int(port))
     if other and pod["spec"].get("hostNetwork"):
         yield places.at("M012", path, f"port {port} of the node belongs to {other}")
     for probe in PROBES:
@@ -133,12 +141,16 @@ def _serving(
             message = f"the probe asks {host}, the scheduler serves on {address}"
             yield places.at("M014", (*here, "host"), message)
         asked_path = target.get("path")
-        if asked_path in {"/livez", "/readyz"} and minor is not None and minor < 31:
+        if asked_path in ("/livez", "/readyz") and minor is not None and minor < 31:
             message = f"the scheduler serves {asked_path} from 1.31 on, and this is 1.{minor}"
             yield places.at("M014", (*here, "path"), message, "path: /healthz")
         if target.get("scheme") != "HTTPS":
             message = "the scheduler serves HTTPS only"
             yield places.at("M014", (*here, "scheme"), message, "scheme: HTTPS")
+
+
+def is_port_text(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 5
 
 
 def http_target(container: dict[str, Any], probe: str) -> dict[str, Any] | None:

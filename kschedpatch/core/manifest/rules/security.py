@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedpatch.core.manifest.rules.walk import dicts
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
@@ -18,6 +17,10 @@ _CHOICES = {
     "supplementalGroupsPolicy": ("Merge", "Strict"),
     "seLinuxChangePolicy": ("Recursive", "MountOption"),
     "procMount": ("Default",),  # Unmasked needs a user namespace, which hostNetwork excludes
+}
+_NO_USE = {
+    "sysctls": "the scheduler needs no kernel parameters, and the host's network is not its own",
+    "windowsOptions": "a control-plane node runs linux",
 }
 _IDS = range(2**31)
 
@@ -39,13 +42,13 @@ def security_findings(owner: dict[str, Any], path: Path, places: Places) -> Iter
     if context.get("allowPrivilegeEscalation") is False:
         capabilities = context.get("capabilities")
         added = capabilities.get("add") if isinstance(capabilities, dict) else None
-        if context.get("privileged") is True or "CAP_SYS_ADMIN" in (added or ()):
+        mighty = isinstance(added, list) and "CAP_SYS_ADMIN" in added
+        if context.get("privileged") is True or mighty:
             message = "allowPrivilegeEscalation: false excludes privileged and CAP_SYS_ADMIN"
             yield places.at("M011", path, message)
-    for here, sysctl in dicts(context.get("sysctls"), (*path, "sysctls")):
-        if str(sysctl.get("name")).replace("/", ".").startswith("net."):
-            message = "a pod in the host's network can't set the host's network settings"
-            yield places.at("M011", (*here, "name"), message)
+    for key, reason in _NO_USE.items():
+        if context.get(key) not in (None, []):
+            yield places.at_key("M035", (*path, key), reason)
 
 
 def _ids(context: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
@@ -67,6 +70,12 @@ def _profile(
     elif isinstance(kind, str) and kind not in kinds:
         hint = f"one of {', '.join(kinds)}"
         yield places.at("M011", (*path, "type"), f"no profile {kind!r}", hint)
-    if (kind == "Localhost") != bool(profile.get("localhostProfile")):
+    local = profile.get("localhostProfile")
+    if (kind == "Localhost") != (local is not None) or local == "":
         message = "localhostProfile goes with type Localhost, and only with it"
         yield places.at("M011", path, message)
+    elif isinstance(local, str) and (
+        local.startswith("/") or ".." in local.split("/") or local != local.strip()
+    ):
+        message = f"{local!r} must be a relative path"
+        yield places.at("M010", (*path, "localhostProfile"), message)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 from kschedpatch.core.manifest.podschema import fields_of
 from kschedpatch.core.manifest.rules.containers import quantity
+from kschedpatch.core.manifest.rules.downward import field_findings
 from kschedpatch.core.manifest.rules.names import dns_label
 from kschedpatch.core.manifest.rules.walk import containers_of, dicts
 from kschedpatch.core.yamltext.places import Places
@@ -31,10 +31,10 @@ _API_SOURCES = {
     "azureFile": "a Secret",
     "glusterfs": "an Endpoints object",
 }
-_DOWNWARD_FIELD = re.compile(
-    r"metadata\.(?:name|namespace|uid|labels|annotations)|metadata\.(?:labels|annotations)\['[^']+'\]"
+_DOWNWARD_FIELDS = frozenset(
+    """metadata.name metadata.namespace metadata.uid metadata.labels metadata.annotations""".split()
 )
-_LOCAL_SOURCES = ("hostPath", "emptyDir", "downwardAPI", "projected")
+_LOCAL_SOURCES = ("hostPath", "emptyDir", "downwardAPI")
 _SECRET_REFS = ("secretRef", "nodePublishSecretRef", "secretName")
 
 
@@ -70,10 +70,11 @@ def _source_findings(volume: dict[str, Any], path: Path, places: Places) -> Iter
         if source in _API_SOURCES:
             message = f"a static pod can't mount {_API_SOURCES[source]}"
             yield places.at_key("M013", (*path, source), message, "use a hostPath instead")
-        elif source not in _LOCAL_SOURCES and source in _volume_sources():
+            continue
+        if source not in _LOCAL_SOURCES and source in _volume_sources():
             message = f"a scheduler's volume is a hostPath or an emptyDir, not {source}"
             yield places.at_key("M035", (*path, source), message)
-        elif isinstance(volume[source], dict):
+        if isinstance(volume[source], dict):
             yield from _reference_findings(volume[source], (*path, source), places)
     host_path = volume.get("hostPath")
     if isinstance(host_path, dict):
@@ -95,19 +96,14 @@ def _reference_findings(source: dict[str, Any], path: Path, places: Places) -> I
     if path[-1] != "projected":
         return
     for item_path, item in dicts(source.get("sources"), (*path, "sources")):
-        if not item:
-            yield places.at("M011", item_path, "the source is empty")
-        if isinstance(item.get("downwardAPI"), dict):
-            here = (*item_path, "downwardAPI")
-            yield from _downward_findings(item["downwardAPI"], here, places)
         for key in item:
-            if key != "downwardAPI":
+            if key != "downwardAPI" and item[key] is not None:
                 message = f"a static pod can't project a {key}"
                 yield places.at_key("M013", (*item_path, key), message, "use a hostPath instead")
 
 
 def _downward_findings(source: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
-    if path[-1] not in ("downwardAPI", "projected"):
+    if path[-1] != "downwardAPI":
         return
     modes = [((*path, "defaultMode"), source.get("defaultMode"))]
     for here, item in dicts(source.get("items"), (*path, "items")):
@@ -119,11 +115,11 @@ def _downward_findings(source: dict[str, Any], path: Path, places: Places) -> It
             yield places.at("M010", (*here, "path"), f"{name!r} must stay below the volume")
         if (item.get("fieldRef") is None) == (item.get("resourceFieldRef") is None):
             yield places.at("M011", here, "fieldRef or resourceFieldRef, one of them")
-        reference = item.get("fieldRef")
-        field = reference.get("fieldPath") if isinstance(reference, dict) else None
-        if isinstance(field, str) and not _DOWNWARD_FIELD.fullmatch(field):
-            message = f"a volume can't show {field!r}"
-            yield places.at("M011", (*here, "fieldRef", "fieldPath"), message)
+        yield from field_findings(item, here, _DOWNWARD_FIELDS, places)
+        resource = item.get("resourceFieldRef")
+        if isinstance(resource, dict) and not resource.get("containerName"):
+            message = "a volume must say whose resource it shows"
+            yield places.at("M005", (*here, "resourceFieldRef", "containerName"), message)
     for here, mode in modes:
         if isinstance(mode, int) and not 0 <= mode <= 0o777:
             yield places.at("M011", here, f"{mode} is no file mode (0 to 0777)")
@@ -199,14 +195,13 @@ def _mount_path_findings(where: str, path: Path, places: Places) -> Iterator[Fin
 
 
 def _sub_path_findings(mount: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
+    if mount.get("subPath") and mount.get("subPathExpr"):
+        yield places.at("M011", path, "subPath and subPathExpr exclude each other")
     for key in ("subPath", "subPathExpr"):
         value = mount.get(key)
-        if isinstance(value, str) and value:
-            if value.startswith("/") or ".." in value.split("/"):
-                message = f"{value!r} must be relative and stay below the volume"
-                yield places.at("M010", (*path, key), message)
-            if value != mount.get("subPath") and mount.get("subPath"):
-                yield places.at("M011", (*path, key), "subPath and subPathExpr exclude each other")
+        if isinstance(value, str) and (value.startswith("/") or ".." in value.split("/")):
+            message = f"{value!r} must be relative and stay below the volume"
+            yield places.at("M010", (*path, key), message)
 
 
 def _propagation_findings(
@@ -237,7 +232,7 @@ def _hidden_findings(mounts: dict[str, str], path: Path, places: Places) -> Iter
 
     The runtime mounts the outer one first, so both work; people rarely mean it."""
     for inner in mounts:
-        for outer in mounts:
-            if outer not in {inner, "/"} and is_below(inner, outer):
-                message = f"{inner} lies inside {outer}, which is mounted as well"
-                yield places.at("M033", path, message)
+        outer = next((str(p) for p in PurePosixPath(inner).parents if str(p) in mounts), "/")
+        if outer != "/":
+            message = f"{inner} lies inside {outer}, which is mounted as well"
+            yield places.at("M033", path, message)

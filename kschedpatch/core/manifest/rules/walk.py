@@ -9,10 +9,19 @@ from kschedpatch.model.finding import Path
 
 
 def dicts(value: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The mappings in a list, each with its path."""
+    """The mappings in a list, each with its path. A null item is an empty one to the kubelet."""
     for index, item in enumerate(value if isinstance(value, list) else ()):
         if isinstance(item, dict):
             yield (*path, index), item
+        elif item is None:
+            yield (*path, index), {}
+
+
+def strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """The strings in a list, each with its path. A null item is an empty one to the kubelet."""
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, str) or item is None:
+            yield (*path, index), item or ""
 
 
 def containers_of(spec: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
