@@ -69,7 +69,8 @@ _TEXT = (
          "`%YAML` and `%TAG` lines change how the rest is read.", runs=True),
     Code("Y019", _ERROR, "neither JSON nor YAML",
          "A text that starts with `{` is read as JSON by the kubelet, not as YAML in flow "
-         "style: comments, unquoted keys and trailing commas make the pod vanish."),
+         "style: comments, unquoted keys and trailing commas make the pod vanish. (A number "
+         "that JSON and YAML read differently is refused as well.)", runs=True),
     Code("Y018", _ERROR, "value that Kubernetes can't read",
          "`.inf`, `.nan`, the escape `\\/` and half of a surrogate pair are YAML to others, but "
          "not to the kubelet and the scheduler.", runs=True),

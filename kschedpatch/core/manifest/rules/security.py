@@ -75,7 +75,10 @@ def _profile(
         message = "localhostProfile goes with type Localhost, and only with it"
         yield places.at("M011", path, message)
     elif isinstance(local, str) and (
-        local.startswith("/") or ".." in local.split("/") or local != local.strip()
+        local.startswith("/")
+        or ".." in local.split("/")
+        or local != local.strip()
+        or len(local.encode()) > 4095
     ):
         message = f"{local!r} must be a relative path"
         yield places.at("M010", (*path, "localhostProfile"), message)
