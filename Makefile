@@ -11,7 +11,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make lint    ruff, mypy --strict, shellcheck"
 	@echo "make format  let ruff format the code"
-	@echo "make bench   start-up times, as ratios"
+	@echo "make bench   start-up times as ratios, the cost of hostile input"
 	@echo "make docs    write the generated reference pages and the JSON Schema anew"
 	@echo "make lock    resolve the dependencies anew into requirements.lock"
 	@echo "make clean   remove .venv and caches"
@@ -46,6 +46,7 @@ try: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m tests.bench.startup
+	@$(BIN)/python -m tests.bench.hostile
 
 docs: $(READY)
 	@$(BIN)/python -m kschedpatch.report.reference docs/reference

@@ -23,11 +23,11 @@ class _Input(io.TextIOWrapper):
         super().__init__(io.BytesIO(data))
 
 
-def run(*arguments: str, stdin: bytes = b"") -> Ran:
+def run(*arguments: str, stdin: bytes = b"", program: str = "kschedpatch") -> Ran:
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     with (
-        mock.patch.object(sys, "argv", ["kschedpatch", *arguments]),
+        mock.patch.object(sys, "argv", [program, *arguments]),
         mock.patch.object(sys, "stdin", _Input(stdin)),
         redirect_stdout(out),
         redirect_stderr(err),

@@ -40,6 +40,12 @@ def test_help_and_version() -> None:
     assert run("render", "-h").code == 0
 
 
+def test_as_a_kubectl_plugin_it_names_itself_so() -> None:
+    assert run("lint", "--nope", program="kubectl-schedpatch").err.endswith(
+        "Try 'kubectl schedpatch lint -h' for help.\n"
+    )
+
+
 def test_lint_of_a_good_patch(patch_file: str) -> None:
     ran = run("lint", "-f", patch_file, "--manifest", KUBEADM)
     assert (ran.code, ran.out, ran.err) == (0, "ok: nothing found\n", "")

@@ -10,6 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
@@ -52,6 +53,7 @@ class Reading(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+@lru_cache(maxsize=4)  # a file is looked at for its kind first, and then read
 def read(data: bytes, *, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Reading:
     if len(data) > max_bytes:
         message = f"the file has {len(data)} bytes, more than the {max_bytes} that are read"
