@@ -12,6 +12,7 @@ help:
 	@echo "make lint    ruff, mypy --strict, shellcheck"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   start-up times as ratios, the cost of hostile input"
+	@echo "make e2e     the tests against a real kubeadm cluster (Linux, root; tests/e2e/README.md)"
 	@echo "make docs    write the generated reference pages and the JSON Schema anew"
 	@echo "make lock    resolve the dependencies anew into requirements.lock"
 	@echo "make clean   remove .venv and caches"
@@ -55,6 +56,9 @@ lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 		--group dev --output-file requirements.lock pyproject.toml
+
+include e2e.mk
+e2e e2e-full cluster-up cluster-down cluster-ssh: $(READY)
 
 clean:
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -19,7 +19,7 @@ class Code(NamedTuple):
     title: str
     why: str
     runs: bool = False
-    """Kubernetes itself would take it: we are stricter, and ``why`` gives the reason."""
+    """The kubelet itself may take it: ``why`` gives the reason why it is an error all the same."""
 
 
 # fmt: off

@@ -27,7 +27,8 @@ _HEAD = """\
 Every finding has a code that never changes its meaning. `error` stops the command before anything
 is written (exit code 2); `warning` and `note` do not.
 
-«Stricter» marks what Kubernetes itself would take: the reason says why kschedpatch does not.
+«The kubelet takes it» marks codes under which a file may be refused that the kubelet itself would
+run: the reason says why it is an error all the same.
 """
 
 
@@ -48,7 +49,7 @@ def findings_page() -> str:
         for code in sorted(CODES):
             if code.startswith(letter):
                 item = CODES[code]
-                why = ("Stricter. " if item.runs else "") + item.why
+                why = ("The kubelet takes it. " if item.runs else "") + item.why
                 why = why.replace("|", "\\|")
                 parts.append(f"| {code} | {item.severity} | {item.title} | {why} |\n")
     return "".join(parts)

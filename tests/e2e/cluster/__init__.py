@@ -1,0 +1,1 @@
+"""A real kubeadm cluster on one Linux machine, for the end-to-end tests."""

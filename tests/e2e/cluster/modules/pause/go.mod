@@ -1,0 +1,3 @@
+module kschedpatch.io/e2e/pause
+
+go 1.23

@@ -1,0 +1,71 @@
+"""Which Kubernetes releases the rig builds, and what differs between them.
+
+A minor's patch release is the one of `modules/kubernetes-<minor>/go.mod`. Not
+every release has all its staging modules published: change one with
+`python -m tests.e2e.cluster.pin`, which fails at once when a module is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+MODULES = Path(__file__).parent / "modules"
+DEFAULT_MINOR = "1.34"
+_REQUIREMENT = re.compile(r"^(?:require |\t)k8s\.io/kubernetes v(\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class KubernetesVersion:
+    minor: str
+    release: str
+
+    @property
+    def number(self) -> int:
+        return int(self.minor.split(".")[1])
+
+    @property
+    def modules(self) -> Path:
+        return MODULES / f"kubernetes-{self.minor}"
+
+    @property
+    def config_api(self) -> str:
+        """The newest kubeadm configuration API that this minor reads."""
+        return "kubeadm.k8s.io/v1beta4" if self.number >= 31 else "kubeadm.k8s.io/v1beta3"
+
+    @property
+    def ready_path(self) -> str:
+        """Where the scheduler tells its readiness: before 1.31 there is only /healthz."""
+        return "/readyz" if self.number >= 31 else "/healthz"
+
+    @property
+    def linker_flags(self) -> str:
+        stamps = {
+            "k8s.io/component-base/version.gitVersion": f"v{self.release}",
+            "k8s.io/component-base/version.gitMajor": "1",
+            "k8s.io/component-base/version.gitMinor": str(self.number),
+            "k8s.io/client-go/pkg/version.gitVersion": f"v{self.release}",
+        }
+        flags = ["-s", "-w"]
+        if self.number <= 28:
+            # Dependencies of that age reach into the runtime by go:linkname,
+            # which newer linkers refuse.
+            flags.append("-checklinkname=0")
+        flags += [f"-X {name}={value}" for name, value in stamps.items()]
+        return " ".join(flags)
+
+
+def known_minors() -> list[str]:
+    found = (path.name.removeprefix("kubernetes-") for path in MODULES.glob("kubernetes-*"))
+    return sorted(found, key=lambda minor: int(minor.split(".")[1]))
+
+
+def kubernetes_version(minor: str) -> KubernetesVersion:
+    if minor not in known_minors():
+        raise ValueError(f"no Kubernetes {minor} here; there are {', '.join(known_minors())}")
+    text = (MODULES / f"kubernetes-{minor}" / "go.mod").read_text()
+    match = _REQUIREMENT.search(text)
+    if match is None:
+        raise ValueError(f"modules/kubernetes-{minor}/go.mod names no k8s.io/kubernetes release")
+    return KubernetesVersion(minor, match[1])

@@ -1,0 +1,89 @@
+"""One cluster for the whole session, taken down whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Generator, Iterator
+from types import FrameType
+
+import pytest
+
+from .cluster.cluster import Cluster, attach, bring_up
+from .cluster.console import RigError
+from .cluster.reaper import Reaper
+from .cluster.settings import why_not_here
+from .cluster.teardown import exclusive, take_down
+from .cluster.versions import DEFAULT_MINOR, known_minors
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("e2e")
+    group.addoption(
+        "--kubernetes",
+        choices=known_minors(),
+        default=os.environ.get("KSCHEDPATCH_E2E_KUBERNETES", DEFAULT_MINOR),
+        help="the minor of the cluster (default: %(default)s)",
+    )
+    group.addoption(
+        "--running-cluster",
+        action="store_true",
+        help="use the cluster that `make cluster-up` started, and leave it running",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "full: long fault runs, only in `make e2e-full`")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # Or a SIGTERM would end the process without any fixture's teardown.
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="session")
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    reason = why_not_here()
+    if reason:
+        pytest.skip(reason)
+    if request.config.getoption("--running-cluster"):
+        yield attach()
+        return
+    run = uuid.uuid4().hex
+    minor = str(request.config.getoption("--kubernetes"))
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with exclusive():
+        reaper = Reaper(run)
+        try:
+            # Minutes of building are not to be spent in silence.
+            with capture.global_and_fixture_disabled():
+                up = bring_up(minor, run=run, keep=False)
+            yield up
+        finally:
+            with capture.global_and_fixture_disabled():
+                take_down()
+            reaper.dismiss()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The nodes' own words with a failure: after the teardown nobody can ask them."""
+    report = yield
+    up = getattr(item, "funcargs", {}).get("cluster")
+    if report.when == "call" and report.failed and isinstance(up, Cluster):
+        for node in up.nodes:
+            try:
+                said = node.output(
+                    "crictl ps -a; journalctl -u kubelet -n 15 --no-pager -o cat | cut -c1-240"
+                )
+            except (RigError, OSError) as error:
+                said = str(error)
+            report.sections.append((f"node {node.name}", said))
+    return report
