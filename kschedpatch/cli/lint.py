@@ -61,9 +61,7 @@ def lint(
         from kschedpatch.inputs.manifestfile import load_manifest
 
         loaded = load_manifest(manifest)
-    if loaded is not None and loaded.manifest is None:
-        findings = loaded.findings
-    elif file is not None and recipe is None:
+    if file is not None and recipe is None:
         findings = lint_path(file, flags, loaded.manifest if loaded else None, version)
     else:
         source = options.named_source(file, recipe, flags_given=flags.given)
@@ -71,7 +69,7 @@ def lint(
             findings = (source,)
         else:
             findings = lint_patch_text(source, flags, loaded.manifest if loaded else None, version)
-    findings = in_reading_order(findings)
+    findings = in_reading_order((*findings, *(loaded.findings if loaded else ())))
     outcome = Outcome("LintResult", findings)
     options.show(
         outcome, output, lambda paint: finding_lines(findings, paint) + summary(findings, paint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kschedpatch.core.patchinput import PatchInput
@@ -9,6 +10,7 @@ from kschedpatch.core.rbac.objects import (
     lease_objects,
     manifest_objects,
     policy_rule,
+    rule_problem,
     rules_as_roles,
 )
 from kschedpatch.core.rbac.risks import risks_of
@@ -26,6 +28,10 @@ MAX_OBJECTS_BYTES = 512 * 1024
 MAX_OBJECTS_NODES = 20_000
 
 
+#: Recipes name a registry of this name where the user's own belongs.
+PLACEHOLDER = "registry.example.com/"
+
+
 class Objects(NamedTuple):
     objects: tuple[ClusterObject, ...]
     findings: tuple[Finding, ...]
@@ -33,19 +39,10 @@ class Objects(NamedTuple):
 
 def rbac_for(given: PatchInput, version: KubeVersion | None, chosen: Election) -> Objects:
     patch = given.patch
-    findings: list[Finding] = [*_rule_findings(given)]
+    findings = [*_rule_findings(given)]
     objects = rules_as_roles(patch)
-    for index, rule in enumerate(patch.spec.rbac.rules):
-        for risk in risks_of([policy_rule(rule)], ()):
-            message = f"{risk.right}: whoever reads scheduler.conf can {risk.allows}"
-            findings.append(given.places.at("R001", ("spec", "rbac", "rules", index), message))
     manifests = manifest_objects(patch, given.sources)
     findings += manifests.findings
-    for item in manifests.objects:
-        if isinstance(item.body.get("rules"), list):
-            for risk in risks_of(item.body["rules"], ("rules",)):
-                message = f"{risk.right}: whoever reads scheduler.conf can {risk.allows}"
-                findings.append(found("R001", message, file=item.source, path=risk.path))
     objects += manifests.objects
     if version is not None:
         lease, notes = lease_objects(chosen, version, patch.metadata.name)
@@ -60,19 +57,24 @@ def rbac_for(given: PatchInput, version: KubeVersion | None, chosen: Election) -
     return Objects(tuple(objects), tuple(findings))
 
 
-def _rule_findings(given: PatchInput) -> list[Finding]:
-    findings = []
+def _rule_findings(given: PatchInput) -> Iterator[Finding]:
     for index, rule in enumerate(given.patch.spec.rbac.rules):
         path = ("spec", "rbac", "rules", index)
-        if not rule.verbs:
-            findings.append(given.places.at("R003", path, "the rule has no verbs"))
-        if bool(rule.resources) == bool(rule.non_resource_urls):
-            message = "a rule names resources, or nonResourceURLs, and not both"
-            findings.append(given.places.at("R003", path, message))
-        if rule.non_resource_urls and rule.namespace:
-            message = "nonResourceURLs belong to no namespace"
-            findings.append(given.places.at("R003", path, message))
-    return findings
+        body = policy_rule(rule)
+        problem = rule_problem(body, namespaced=rule.namespace is not None)
+        if problem:
+            yield given.places.at("R003", path, problem)
+        for risk in risks_of(body):
+            yield given.places.at("R001", path, risk.told)
+
+
+def unknown_lease(chosen: Election, given: PatchInput) -> list[Finding]:
+    """For a plan without a version: nobody can say which rights another lease needs."""
+    if not chosen.enabled or chosen.name == "kube-scheduler":
+        return []
+    message = f"whether the lease {chosen.name} needs rights of its own depends on the version"
+    hint = "say it with --kubernetes-version"
+    return [found("V002", message, file=given.places.file, hint=hint)]
 
 
 def object_files(given: PatchInput) -> Objects:
@@ -94,6 +96,9 @@ def object_files(given: PatchInput) -> Objects:
                 findings.append(Places(name, document).at("P004", (), problem))
             else:
                 objects.append(ClusterObject(body, name))
+        if PLACEHOLDER.encode() in source.content:
+            message = f"{PLACEHOLDER} is a placeholder"
+            findings.append(found("P010", message, file=name, hint="put your own image there"))
     return Objects(tuple(objects), tuple(findings))
 
 

@@ -226,9 +226,13 @@ def stock_plugins(minor: int) -> frozenset[str]:
     return frozenset(core | others)
 
 
+_OWN_REGISTRIES = ("registry.k8s.io/", "k8s.gcr.io/")
+
+
 def image_is_stock(image: str) -> bool:
-    """Kubernetes' own scheduler image, or a mirror of it: the last word of its name says so."""
-    return image.split("@", 1)[0].rsplit("/", 1)[-1].partition(":")[0] == "kube-scheduler"
+    """Kubernetes' own scheduler, for sure. From any other registry it may have any plugin."""
+    name = image.split("@", 1)[0].rsplit("/", 1)[-1].partition(":")[0]
+    return name == "kube-scheduler" and image.startswith(_OWN_REGISTRIES)
 
 
 def lease_is_granted(minor: int, name: str, namespace: str) -> bool:

@@ -36,10 +36,11 @@ def lint_patch(
     config, problems = config_text(given)
     findings += problems
     scheduler = given.patch.spec.scheduler
-    own = scheduler.image or scheduler.image_archive or scheduler.binary
+    own = scheduler.image_archive or scheduler.binary
+    stock = not own and (scheduler.image is None or image_is_stock(scheduler.image))
     chosen = election(config.value if config else {}, {})
     if config is not None:
-        around = Surroundings(minor=_minor(version), stock_image=not own)
+        around = Surroundings(minor=_minor(version), stock_image=stock)
         findings += _config(config, around)
     rbac = rbac_for(given, version, chosen)
     return in_reading_order((*findings, *rbac.findings, *object_files(given).findings))
@@ -54,7 +55,7 @@ def lint_config(
     around = Surroundings(minor=_minor(version))
     if manifest is not None:
         from kschedpatch.core.manifest.flags import effective
-        from kschedpatch.core.manifest.rules.scheduler import mount_paths
+        from kschedpatch.core.manifest.mounts import mount_paths
 
         container = manifest.pod["spec"]["containers"][manifest.container_index]
         around = Surroundings(

@@ -45,10 +45,10 @@ def stage_binary(source: SourceFile, program: str) -> Staged:
     return Staged(StagedFile(BINARY_NAME, 0o755, source), "kschedpatch-binary", path)
 
 
-def stage_files(files: Iterable[File], sources: Sources) -> list[Staged]:
-    files = tuple(files)
+def stage_files(files: Iterable[File], sources: Sources, volumes: set[str]) -> list[Staged]:
+    """``volumes`` are the names that are taken already."""
     taken = {CONFIG_NAME, BINARY_NAME}
-    volumes = {file.name for file in files if file.name}
+    volumes = set(volumes)
     staged = []
     for file in files:
         source = sources.get(file.source)

@@ -100,3 +100,8 @@ def hash_file(name: str, path: Path, limit: int = MAX_BLOB) -> SourceFile:
     if not size:
         raise Unreadable("it is empty")
     return SourceFile(name, str(path), digest.hexdigest(), size)
+
+
+def is_program(path: Path) -> bool:
+    with os.fdopen(_open(path), "rb") as stream:
+        return stream.read(4) == b"\x7fELF"

@@ -29,6 +29,8 @@ def lint_path(
     if name not in {"-", ""} and is_directory(Path(name)):
         from kschedpatch.inputs.manifestfile import lint_directory
 
+        if flags.given or manifest is not None:
+            return (_not_a_patch(name, "a directory"),)
         return lint_directory(Path(name), version)
     try:
         source = read_named(name)
@@ -37,10 +39,9 @@ def lint_path(
     kind = _kind_of(source.data)
     if kind == PATCH_KIND:
         return lint_patch_text(source, flags, manifest, version)
-    if kind in {CONFIG_KIND, "Pod"} and (flags.given or (manifest is not None and kind == "Pod")):
-        hint = f"leave them out, or give a {PATCH_KIND} with -f"
-        message = f"flags such as --image and --manifest go with a patch, and this is a {kind}"
-        return (found("P008", message, file=source.name, hint=hint),)
+    beside_pod = kind == "Pod" and manifest is not None
+    if kind in {CONFIG_KIND, "Pod"} and (flags.given or beside_pod):
+        return (_not_a_patch(source.name, f"a {kind}"),)
     if kind == CONFIG_KIND:
         return lint_config(source.data, source.name, manifest, version)
     if kind == "Pod":
@@ -48,6 +49,11 @@ def lint_path(
 
         return lint_manifest(source, version)
     return _unknown_kind(source, kind)
+
+
+def _not_a_patch(name: str, what: str) -> Finding:
+    message = f"flags that change a patch (--image, --mount, --manifest, …) do not go with {what}"
+    return found("P008", message, file=name, hint=f"leave them out, or give a {PATCH_KIND} with -f")
 
 
 def lint_patch_text(

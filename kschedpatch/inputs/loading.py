@@ -6,11 +6,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+from kschedpatch.core.clusterobjects import PLACEHOLDER
 from kschedpatch.core.patchinput import PatchInput
-from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.places import COMMAND_LINE, Places
 from kschedpatch.inputs.files import NamedText
-from kschedpatch.inputs.patchfile import read_patch
-from kschedpatch.inputs.quickflags import COMMAND_LINE, QuickFlags, override, patch_from_flags
+from kschedpatch.inputs.patchfile import check_patch, read_patch
+from kschedpatch.inputs.quickflags import QuickFlags, override, patch_from_flags
 from kschedpatch.inputs.recipes import all_recipes, recipe_named
 from kschedpatch.inputs.references import read_references
 from kschedpatch.model.codes import found
@@ -35,8 +36,12 @@ def load_patch(source: NamedText | None, flags: QuickFlags) -> LoadedPatch:
     if flags.given:
         quick, problems = patch_from_flags(flags)
         findings += problems
-        if quick is not None:
-            patch = override(patch, quick) if patch is not None else quick
+        if quick is not None and patch is not None:
+            patch = override(patch, quick)
+            merged = patch.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+            findings += check_patch(merged, Places(COMMAND_LINE, None))[1]
+        elif quick is not None and source is None:
+            patch = quick
     if patch is None or has_errors(findings):
         return LoadedPatch(None, tuple(findings))
     references = read_references(patch, places, directory)
@@ -62,7 +67,7 @@ def _no_recipe(name: str) -> Finding:
 
 def _placeholders(patch: SchedulerPatch, places: Places) -> list[Finding]:
     image = patch.spec.scheduler.image or ""
-    if not image.startswith("registry.example.com/"):
+    if not image.startswith(PLACEHOLDER):
         return []
     message = f"{image} is a placeholder"
     path = ("spec", "scheduler", "image")

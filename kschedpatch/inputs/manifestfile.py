@@ -53,5 +53,8 @@ def lint_directory(directory: Path, version: KubeVersion | None) -> tuple[Findin
             contents["kube-scheduler.yaml"], str(directory / "kube-scheduler.yaml")
         )
         findings += validate(reading, version.minor if version else None)
-    findings += competing_findings(contents)
+    findings += [
+        finding._replace(file=str(directory / finding.file))
+        for finding in competing_findings(contents)
+    ]
     return in_reading_order(findings)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kschedpatch.core.volumenames import volume_name
-from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.places import COMMAND_LINE, Places
 from kschedpatch.inputs.patchfile import check_patch
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
 from kschedpatch.model.patch import API_VERSION, KIND, SchedulerPatch
 
-COMMAND_LINE = "command line"
 _FLAG_NAMES = {"mounts": "mount", "args": "arg"}
 DEVICE_PLUGINS = {
     "name": "device-plugin-sock",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.files import MAX_TEXT, Unreadable, hash_file, read_bytes
+from kschedpatch.core.yamltext.places import COMMAND_LINE, Places, value_at
+from kschedpatch.inputs.files import MAX_TEXT, Unreadable, hash_file, is_program, read_bytes
+from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
 from kschedpatch.model.finding import Path as Place
 from kschedpatch.model.patch import SchedulerPatch
@@ -29,12 +30,16 @@ def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> R
             content = read_bytes(directory / name, MAX_TEXT)
             sources[name] = source_file(name, str(directory / name), content)
         except Unreadable as error:
-            findings.append(places.at("P006", place, f"{name}: {error.reason}"))
+            findings.append(_missing(name, place, places, error))
     for place, name in _large(patch):
         try:
             sources[name] = hash_file(name, directory / name)
         except Unreadable as error:
-            findings.append(places.at("P006", place, f"{name}: {error.reason}"))
+            findings.append(_missing(name, place, places, error))
+    binary = patch.spec.scheduler.binary
+    if binary in sources and not is_program(directory / binary):
+        message = f"{binary} is no Linux program (ELF)"
+        findings.append(places.at("P004", ("spec", "scheduler", "binary"), message))
     archive = patch.spec.scheduler.image_archive
     if archive in sources:
         from kschedpatch.inputs.archives import image_of_archive
@@ -45,6 +50,13 @@ def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> R
         else:
             patch = _with_image(patch, image)
     return References(patch, sources, tuple(findings))
+
+
+def _missing(name: str, place: Place, places: Places, error: Unreadable) -> Finding:
+    message = f"{name}: {error.reason}"
+    if value_at(places, place) == name:
+        return places.at("P006", place, message)
+    return found("P006", message, file=COMMAND_LINE)  # it came with a flag
 
 
 def _with_image(patch: SchedulerPatch, image: str) -> SchedulerPatch:

@@ -32,5 +32,5 @@ def rendered(
     choice = choose_base(current.manifest, base.manifest if base else None)
     if choice.base is None:
         return Rendered(None, in_reading_order((*findings, *choice.findings)))
-    plan = plan_static_pod(patch.given, choice.base, version=version)
+    plan = plan_static_pod(patch.given, choice.base, current=current.manifest, version=version)
     return Rendered(plan, in_reading_order((*findings, *plan.findings)))

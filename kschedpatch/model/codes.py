@@ -23,6 +23,7 @@ class Code(NamedTuple):
 
 
 # fmt: off
+# M032 was never given out: a code does not change its meaning.
 _TEXT = (
     Code("Y001", _ERROR, "file too large",
          "A manifest has 2 KiB. The bound of 128 KiB keeps a wrong or hostile file from taking "
@@ -67,13 +68,13 @@ _TEXT = (
          "The file must hold one object (`key: value` lines).", runs=True),
     Code("Y017", _ERROR, "directive",
          "`%YAML` and `%TAG` lines change how the rest is read.", runs=True),
+    Code("Y018", _ERROR, "value that Kubernetes can't read",
+         "`.inf`, `.nan`, the escape `\\/` and half of a surrogate pair are YAML to others, but "
+         "not to the kubelet and the scheduler.", runs=True),
     Code("Y019", _ERROR, "neither JSON nor YAML",
          "A text that starts with `{` is read as JSON by the kubelet, not as YAML in flow "
          "style: comments, unquoted keys and trailing commas make the pod vanish. (A number "
          "that JSON and YAML read differently is refused as well.)", runs=True),
-    Code("Y018", _ERROR, "value that Kubernetes can't read",
-         "`.inf`, `.nan`, the escape `\\/` and half of a surrogate pair are YAML to others, but "
-         "not to the kubelet and the scheduler.", runs=True),
 )
 
 _PATCH = (
@@ -193,13 +194,16 @@ _MANIFEST = (
          "No flag reads a Policy file from 1.23 on; the mount is inert."),
     Code("M033", _WARNING, "mounts that hide each other",
          "One mount lies inside another, and what the outer one holds there can't be seen."),
+    Code("M034", _ERROR, "word that is no flag",
+         "The scheduler takes nothing but flags and exits at once. A switch takes its value "
+         "with `=`: `--leader-elect=false`.", runs=True),
     Code("M035", _ERROR, "setting that does not fit a static scheduler",
          "It is meant for pods that the API server creates or a scheduler places, or it keeps "
          "the scheduler from running all the time. The kubelet refuses it, takes the pod for "
          "something else, or ignores it.", runs=True),
-    Code("M034", _ERROR, "word that is no flag",
-         "The scheduler takes nothing but flags and exits at once. A switch takes its value "
-         "with `=`: `--leader-elect=false`.", runs=True),
+    Code("M036", _ERROR, "mount point inside a read-only mount",
+         "The container runtime can't make the mount point there, and the scheduler does not "
+         "start.", runs=True),
 )
 
 _CONFIG = (
@@ -234,8 +238,8 @@ _CONFIG = (
          "The scheduler reads it at its start, in its container, and exits when it is not "
          "there.", runs=True),
     Code("C014", _WARNING, "flag overrides the configuration",
-         "--leader-elect… on the command line beats the file, and kubeadm sets --leader- "
-         "elect=true."),
+         "A --leader-elect… flag on the command line beats the file, and kubeadm sets "
+         "--leader-elect=true."),
     Code("C015", _WARNING, "no profile for ordinary pods",
          "Pods without a schedulerName ask for `default-scheduler`; with no profile of that "
          "name they stay pending for ever."),
@@ -244,15 +248,18 @@ _CONFIG = (
     Code("C017", _ERROR, "leader election durations",
          "leaseDuration must exceed renewDeadline, and renewDeadline 1.2 × retryPeriod; the "
          "scheduler exits otherwise."),
-    Code("C021", _ERROR, "unknown field in the configuration",
-         "Decoding is strict, and case counts: the scheduler exits with «unknown field»."),
+    Code("C018", _ERROR, "wrong type in the configuration",
+         "Decoding is strict: the scheduler exits at once."),
+    Code("C019", _ERROR, "field that this version does not have",
+         "Decoding is strict: the scheduler exits with «unknown field»."),
     Code("C020", _NOTE, "unencrypted port of 1.22",
          "With --config, 1.22 serves health and metrics without TLS on port 10251 and can't be "
          "told not to. It is bound to the loopback."),
-    Code("C019", _ERROR, "field that this version does not have",
-         "Decoding is strict: the scheduler exits with «unknown field»."),
-    Code("C018", _ERROR, "wrong type in the configuration",
-         "Decoding is strict: the scheduler exits at once."),
+    Code("C021", _ERROR, "unknown field in the configuration",
+         "Decoding is strict, and case counts: the scheduler exits with «unknown field»."),
+    Code("C022", _WARNING, "Service name that does not resolve",
+         "A pod in the host's network asks the node's resolver, which knows no Services, unless "
+         "dnsPolicy is ClusterFirstWithHostNet."),
 )
 
 _RBAC = (

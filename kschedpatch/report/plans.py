@@ -29,10 +29,10 @@ def _diff(plan: Plan, file: str, paint: Paint) -> Iterator[str]:
         plan.before.splitlines(), plan.after.splitlines(), file, f"{file} (patched)", lineterm=""
     )
     for line in lines:
-        yield _coloured(line, paint)
+        yield coloured(line, paint)
 
 
-def _coloured(line: str, paint: Paint) -> str:
+def coloured(line: str, paint: Paint) -> str:
     text = printable(line)
     if line.startswith(("---", "+++")):
         return paint("bold", text)

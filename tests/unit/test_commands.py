@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import stat
+import subprocess
+import sys
+import tarfile
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +15,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from kschedpatch import __version__
+from kschedpatch.report.plans import coloured
+from kschedpatch.report.terminal import Paint, paint_for
 from tests.unit.command_line import run
 
 ROOT = Path(__file__).parents[2]
@@ -147,6 +153,103 @@ def test_a_patched_manifest_needs_its_base(patch_file: str, tmp_path: Path) -> N
     right = ("render", "-f", patch_file, "--manifest", patched, "--base", KUBEADM, "-o", "json")
     document = json.loads(run(*right).out)
     assert document["manifest"] == Path(patched).read_text("utf-8")
+
+
+def test_the_diff_is_against_what_stands_there(patch_file: str, tmp_path: Path) -> None:
+    run("render", "-f", patch_file, "--manifest", KUBEADM, "--out", str(tmp_path / "a"))
+    patched = str(tmp_path / "a" / "kube-scheduler.yaml")
+    arguments = ("--manifest", patched, "--base", KUBEADM)
+    assert "\n-" not in run("render", "-f", patch_file, *arguments).out
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("apiVersion: kschedpatch.io/v1\nkind: SchedulerPatch\nmetadata: {name: x}\n")
+    back = json.loads(run("render", "-f", str(empty), *arguments, "-o", "json").out)
+    assert back["changed"] is True
+    assert back["manifest"] == Path(KUBEADM).read_text("utf-8")
+    assert "\n-    - --v=5\n" in run("render", "-f", str(empty), *arguments).out
+
+
+def test_a_terminal_gets_a_coloured_diff() -> None:
+    paint = Paint(enabled=True)
+    lines = [coloured(line, paint) for line in ("+a", "-b", " c", "@@ 1 @@")]
+    assert lines == ["\x1b[32m+a\x1b[0m", "\x1b[31m-b\x1b[0m", " c", "\x1b[36m@@ 1 @@\x1b[0m"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_colours_only_where_they_are_wanted(environment: dict[str, str], wanted: bool) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    assert paint_for(Terminal(), environment).enabled is wanted
+    assert paint_for(io.StringIO(), environment).enabled is False
+
+
+def test_help_loads_no_heavy_library() -> None:
+    script = (
+        "import sys; sys.argv = ['kschedpatch', '--help']\n"
+        "from kschedpatch.cli.entry import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('paramiko', 'ruamel.yaml', 'rich', 'pydantic') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+ARCHIVES: dict[str, dict[str, object]] = {
+    "docker save": {"manifest.json": [{"RepoTags": ["registry.internal/own:v1.34.2"]}]},
+    "OCI layout": {
+        "index.json": {
+            "manifests": [
+                {"annotations": {"io.containerd.image.name": "registry.internal/own:v1.34.2"}}
+            ]
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("members", ARCHIVES.values(), ids=ARCHIVES)
+def test_the_image_of_an_archive(members: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "image.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, value in members.items():
+            member = tarfile.TarInfo(name)
+            data = json.dumps(value).encode()
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    ran = run("render", "--image-archive", str(path), "--manifest", KUBEADM)
+    assert ran.code == 0
+    assert "\n+    image: registry.internal/own:v1.34.2\n" in ran.out
+
+
+def test_a_binary_must_be_a_program(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("hello")
+    (tmp_path / "kube-scheduler").write_bytes(b"\x7fELF...")
+    refused = run("render", "--binary", str(tmp_path / "notes"), "--manifest", KUBEADM)
+    assert refused.code == 2
+    assert "is no Linux program" in " ".join(refused.err.split())
+    out = str(tmp_path / "out")
+    arguments = ("--binary", str(tmp_path / "kube-scheduler"), "--manifest", KUBEADM)
+    assert run("render", *arguments, "--out", out).code == 0
+    (staged,) = (tmp_path / "out" / "generations").rglob("kube-scheduler")
+    assert staged.read_bytes() == b"\x7fELF..."
+    assert stat.S_IMODE(staged.stat().st_mode) == 0o755
+
+
+def test_a_broken_manifest_does_not_hide_the_mistakes_of_the_patch(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(PATCH.replace("inline", "inlne"))
+    missing = run("lint", "-f", str(path), "--manifest", "nowhere.yaml")
+    assert "error P001" in missing.out
+    assert "nowhere.yaml: error P006" in missing.out
+
+
+def test_a_file_that_came_with_a_flag_is_not_blamed_on_the_patch(patch_file: str) -> None:
+    ran = run("lint", "-f", patch_file, "--rbac", "/nope.yaml")
+    assert ran.code == 2
+    assert "command line: error P006" in ran.out
 
 
 def test_errors_write_nothing(tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def test_the_number_of_stock_plugins(minor: int, count: int) -> None:
 @pytest.mark.parametrize(
     ("image", "version", "stock"),
     [("registry.k8s.io/kube-scheduler:v1.34.2", "1.34.2", True),
-     ("registry.internal:5000/mirror/kube-scheduler:v1.34.2-1", "1.34.2", True),
-     ("registry.internal:5000/kube-scheduler", "None", True),
+     ("registry.internal:5000/mirror/kube-scheduler:v1.34.2-1", "1.34.2", False),
+     ("registry.internal:5000/kube-scheduler", "None", False),
      ("own/gpumps:latest", "None", False),
      ("own/gpumps:v1.34.2@sha256:" + "a" * 64, "1.34.2", False),
      ("own/scheduler-plugins:v0.30.6", "None", False)],

@@ -31,7 +31,7 @@ def choose_base(current: Manifest, given: Manifest | None) -> BaseChoice:
     named = current.annotations[BASE_ANNOTATION]
     if given is None:
         message = "the manifest is patched already"
-        hint = f"give the manifest from before the patch with --base ({named})"
+        hint = f"render it with --base and the manifest from before the patch ({named})"
         path = ("metadata", "annotations", BASE_ANNOTATION)
         return BaseChoice(None, (current.places.at("M024", path, message, hint),))
     if given.text == current.text:

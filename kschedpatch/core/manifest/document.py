@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -34,10 +33,6 @@ class Manifest(NamedTuple):
         """A fresh copy, the caller's to change."""
         pod: dict[str, Any] = value_of(self.root)
         return pod
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def places(self) -> Places:

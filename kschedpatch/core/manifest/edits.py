@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from kschedpatch.core.manifest.flags import effective
@@ -49,13 +50,16 @@ def put(owner: dict[str, Any], key: str, value: Any) -> None:
 
 
 def set_env(container: dict[str, Any], name: str, value: str) -> None:
-    variables = container.get("env") or []
-    for variable in variables:
-        if isinstance(variable, dict) and variable.get("name") == name:
-            variable.pop("valueFrom", None)
-            variable["value"] = value
-            return
-    put(container, "env", [*variables, {"name": name, "value": value}])
+    """Sets a variable. Of several of one name the last counts: it is set, the others go."""
+    variables = [item for item in container.get("env") or [] if isinstance(item, dict)]
+    wanted = {"name": name, "value": value}
+    same_name = [item for item in variables if item.get("name") == name]
+    if not same_name:
+        put(container, "env", [*variables, wanted])
+        return
+    last = same_name[-1]
+    kept = [item for item in variables if item.get("name") != name or item is last]
+    put(container, "env", [wanted if item is last else item for item in kept])
 
 
 def put_mount(pod: dict[str, Any], index: int, mount: HostMount) -> None:
@@ -65,6 +69,10 @@ def put_mount(pod: dict[str, Any], index: int, mount: HostMount) -> None:
     volumes = list(spec.get("volumes") or [])
     mounts = list(container.get("volumeMounts") or [])
     source = {"path": mount.host_path, "type": mount.type}
+    for existing_mount in mounts:
+        # «/a/» and «/a» are one place, though not to the kubelet.
+        if _place(existing_mount.get("mountPath")) == _place(mount.mount_path):
+            existing_mount["mountPath"] = mount.mount_path
     replaced = [m["name"] for m in mounts if m.get("mountPath") == mount.mount_path]
     others = _users(pod, mount.name, except_path=(index, mount.mount_path))
     existing = next((v for v in volumes if v.get("name") == mount.name), None)
@@ -79,11 +87,43 @@ def put_mount(pod: dict[str, Any], index: int, mount: HostMount) -> None:
     _replace_or_append(mounts, "mountPath", wanted)
     put(container, "volumeMounts", mounts)
     _replace_or_append(volumes, "name", {"hostPath": source, "name": mount.name})
-    for name in replaced:
-        # The volume that stood there before would still be checked when the pod starts.
-        if name != mount.name and not _users(pod, name, except_path=None):
-            volumes = [v for v in volumes if v.get("name") != name]
     put(spec, "volumes", volumes)
+    for name in replaced:
+        if name != mount.name:
+            _drop_unused(pod, name)
+
+
+def remove_mount(pod: dict[str, Any], index: int, mount_path: str) -> None:
+    """Takes one mount away, and its volume if nothing else uses it."""
+    container = pod["spec"]["containers"][index]
+    mounts = container.get("volumeMounts") or []
+    gone = [m["name"] for m in mounts if _place(m.get("mountPath")) == _place(mount_path)]
+    if gone:
+        kept = [m for m in mounts if _place(m.get("mountPath")) != _place(mount_path)]
+        put(container, "volumeMounts", kept)
+    for name in gone:
+        _drop_unused(pod, name)
+
+
+def read_only_parent(container: dict[str, Any], path: str) -> str | None:
+    """A read-only mount that the path lies in: no mount point can be made there."""
+    for mount in container.get("volumeMounts") or ():
+        outer = str(mount.get("mountPath"))
+        inside = PurePosixPath(path).is_relative_to(outer) and _place(outer) != _place(path)
+        if inside and mount.get("readOnly") is True:
+            return outer
+    return None
+
+
+def _place(path: Any) -> str:
+    return str(path).rstrip("/")
+
+
+def _drop_unused(pod: dict[str, Any], name: str) -> None:
+    """A volume that nobody mounts any more would still be checked when the pod starts."""
+    if not _users(pod, name, except_path=None):
+        volumes = [v for v in pod["spec"].get("volumes") or () if v.get("name") != name]
+        put(pod["spec"], "volumes", volumes)
 
 
 def _replace_or_append(items: list[dict[str, Any]], key: str, wanted: dict[str, Any]) -> None:

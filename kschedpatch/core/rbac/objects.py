@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kschedpatch.core.kubeversions import lease_is_granted, needs_endpoints_right
+from kschedpatch.core.rbac.risks import risks_of
 from kschedpatch.core.schedconfig.election import Election
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
@@ -23,6 +24,8 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 PATCH_LABEL = "kschedpatch.io/patch"
 SCHEDULER_USER = {"apiGroup": API, "kind": "User", "name": "system:kube-scheduler"}
 
+# What `kubectl get -o yaml` shows beside what somebody wrote; the API server refuses it anew.
+_SERVER_FIELDS = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
 _ROLES = {"Role": "RoleBinding", "ClusterRole": "ClusterRoleBinding"}
 _KINDS = frozenset(_ROLES) | frozenset(_ROLES.values())
 
@@ -59,6 +62,21 @@ def policy_rule(rule: Rule) -> dict[str, Any]:
     return {key: list(value) for key, value in fields.items() if value}
 
 
+def rule_problem(rule: Any, *, namespaced: bool) -> str:
+    """Why the API server would refuse a rule; empty where it would not."""
+    if not isinstance(rule, dict):
+        return "a rule is a mapping"
+    if not rule.get("verbs"):
+        return "the rule has no verbs"
+    if bool(rule.get("resources")) == bool(rule.get("nonResourceURLs")):
+        return "a rule names resources, or nonResourceURLs, and not both"
+    if rule.get("nonResourceURLs") and namespaced:
+        return "nonResourceURLs belong to no namespace"
+    if rule.get("resources") and not rule.get("apiGroups"):
+        return 'a rule for resources names their apiGroups; the core group is ""'
+    return ""
+
+
 def role_and_binding(
     name: str, namespace: str | None, rules: list[dict[str, Any]], patch_name: str, source: str
 ) -> list[ClusterObject]:
@@ -72,8 +90,10 @@ def role_and_binding(
 
 
 def _binding(role: dict[str, Any], patch_name: str, source: str) -> ClusterObject:
-    metadata = {**role["metadata"], "labels": labels_for(patch_name)}
-    metadata.pop("annotations", None)
+    metadata = {
+        key: role["metadata"][key] for key in ("name", "namespace") if key in role["metadata"]
+    }
+    metadata["labels"] = labels_for(patch_name)
     body = {
         "apiVersion": f"{API}/v1",
         "kind": _ROLES[role["kind"]],
@@ -114,7 +134,7 @@ def lease_objects(
         f"rights on the lease {chosen.namespace}/{chosen.name} are added for "
         f"User system:kube-scheduler"
     )
-    name = f"kschedpatch:{patch_name}-lease"
+    name = f"kschedpatch:{patch_name}:lease"
     objects = role_and_binding(name, chosen.namespace, rules, patch_name, "config")
     return objects, [found("R005", message)]
 
@@ -139,22 +159,37 @@ def manifest_objects(patch: SchedulerPatch, sources: Sources) -> RbacResult:
             if not any(problem.is_error for problem in problems):
                 objects.append(ClusterObject(_labelled(body, patch.metadata.name), name))
     bound = {
-        (item.body["roleRef"].get("kind"), item.body["roleRef"].get("name"))
+        (item.body["roleRef"]["kind"], _namespace(item.body), item.body["roleRef"]["name"])
         for item in objects
-        if isinstance(item.body.get("roleRef"), dict)
+        if item.body["kind"] not in _ROLES and _binds_scheduler(item.body)
     }
     unbound = [
         _binding(item.body, patch.metadata.name, item.source)
         for item in objects
         if item.body["kind"] in _ROLES
-        and (item.body["kind"], item.body["metadata"]["name"]) not in bound
+        and (item.body["kind"], _namespace(item.body), item.body["metadata"]["name"]) not in bound
     ]
     return RbacResult((*objects, *unbound), tuple(findings))
+
+
+def _namespace(body: dict[str, Any]) -> str:
+    return str(body["metadata"].get("namespace") or "")
+
+
+def _binds_scheduler(body: dict[str, Any]) -> bool:
+    subjects = body.get("subjects")
+    wanted = (SCHEDULER_USER["kind"], SCHEDULER_USER["name"])
+    return any(
+        isinstance(subject, dict) and (subject.get("kind"), subject.get("name")) == wanted
+        for subject in (subjects if isinstance(subjects, list) else ())
+    )
 
 
 def _labelled(body: dict[str, Any], patch_name: str) -> dict[str, Any]:
     result = copy.deepcopy(body)
     metadata = result["metadata"]
+    for key in _SERVER_FIELDS:
+        metadata.pop(key, None)
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels_for(patch_name)}
     return result
 
@@ -179,15 +214,22 @@ def _manifest_findings(body: Any, places: Places) -> Iterator[Finding]:
     if kind in {"Role", "RoleBinding"} and not metadata.get("namespace"):
         yield places.at("R003", ("metadata",), f"a {kind} needs a namespace")
     if kind in _ROLES:
-        if not isinstance(body.get("rules"), list):
+        rules = body.get("rules")
+        if not isinstance(rules, list):
             yield places.at("R003", ("rules",), "the role has no rules")
+            return
+        for index, rule in enumerate(rules):
+            problem = rule_problem(rule, namespaced=kind == "Role")
+            if problem:
+                yield places.at("R003", ("rules", index), problem)
+            for risk in risks_of(rule):
+                yield places.at("R001", ("rules", index), risk.told)
         return
     role = body.get("roleRef")
     if not isinstance(role, dict) or not role.get("name") or role.get("kind") not in _ROLES:
         yield places.at("R003", ("roleRef",), "the binding names no role")
-    subjects = body.get("subjects")
-    users = [s for s in (subjects if isinstance(subjects, list) else []) if isinstance(s, dict)]
-    wanted = ("User", SCHEDULER_USER["name"])
-    if not any((user.get("kind"), user.get("name")) == wanted for user in users):
+    if kind == "ClusterRoleBinding" and isinstance(role, dict) and role.get("kind") == "Role":
+        yield places.at("R003", ("roleRef",), "a ClusterRoleBinding binds a ClusterRole")
+    if not _binds_scheduler(body):
         message = "it does not bind User system:kube-scheduler, as which a static pod acts"
         yield places.at("R004", ("subjects",), message)

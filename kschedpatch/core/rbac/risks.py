@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kschedpatch.model.finding import Path
-
 _WRITE = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _READ = frozenset({"get", "list", "watch"})
 
 
 class Risk(NamedTuple):
-    path: Path
     right: str
     allows: str
 
+    @property
+    def told(self) -> str:
+        return f"{self.right}: whoever reads scheduler.conf can {self.allows}"
 
-# (API group, resource, verbs, what it lets somebody do); the first match is told.
+
+# (API group, resource, verbs, what it lets somebody do).
 _RISKS: tuple[tuple[str, str, frozenset[str], str], ...] = (
-    ("", "secrets", _READ, "read every Secret, tokens and passwords among them"),
+    ("", "secrets", _READ, "read Secrets, tokens and passwords among them"),
     ("", "secrets", _WRITE, "replace Secrets that workloads trust"),
     ("", "pods", frozenset({"update", "patch"}),
      "change any pod: its labels, its image, and so which Services and policies take it in"),
@@ -46,35 +47,34 @@ _RISKS: tuple[tuple[str, str, frozenset[str], str], ...] = (
 )  # fmt: skip
 
 
-def risks_of(rules: list[Any], path: Path) -> Iterator[Risk]:
-    for index, rule in enumerate(rules):
-        if isinstance(rule, dict):
-            yield from _risks_of_rule(rule, (*path, index))
-
-
-def _words(rule: dict[str, Any], key: str) -> list[str]:
+def _words(rule: dict[str, Any], key: str) -> set[str]:
     value = rule.get(key)
-    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+    return {word for word in value if isinstance(word, str)} if isinstance(value, list) else set()
 
 
-def _risks_of_rule(rule: dict[str, Any], path: Path) -> Iterator[Risk]:
-    groups, resources, verbs = (_words(rule, key) for key in ("apiGroups", "resources", "verbs"))
-    for verb in verbs:
-        if verb in {"escalate", "bind", "impersonate"}:
-            yield Risk(path, f"the verb {verb}", "become anybody in the cluster")
-    if "*" in resources and ("*" in verbs or set(verbs) & _WRITE):
-        what = "everything in the cluster" if "*" in groups else f"everything in {groups}"
-        yield Risk(path, f"{'/'.join(verbs)} on *", f"change {what}")
+def risks_of(rule: Any) -> Iterator[Risk]:
+    """What one rule lets somebody do beyond looking at the objects that a plugin needs."""
+    if not isinstance(rule, dict):
         return
-    if "*" in verbs:
-        yield Risk(path, f"* on {', '.join(resources)}", "do everything with them, delete included")
-    told: set[str] = set()
+    groups, resources, verbs = (_words(rule, key) for key in ("apiGroups", "resources", "verbs"))
+    for verb in sorted(verbs & {"escalate", "bind", "impersonate"}):
+        yield Risk(f"the verb {verb}", "become anybody in the cluster")
+    if "*" in resources and ("*" in verbs or verbs & _WRITE):
+        what = "everything in the cluster" if "*" in groups else "everything in these API groups"
+        yield Risk(f"{'/'.join(sorted(verbs))} on *", f"change {what}")
+        return
+    named = list(_known_risks(groups, resources, verbs))
+    yield from named
+    if "*" in verbs and not named:
+        right = f"* on {', '.join(sorted(resources))}"
+        yield Risk(right, "do everything with them, delete included")
+
+
+def _known_risks(groups: set[str], resources: set[str], verbs: set[str]) -> Iterator[Risk]:
     for group, resource, risky, allows in _RISKS:
-        if resource in told or not ({resource, "*"} & set(resources)):
+        parent = f"{resource.partition('/')[0]}/*"
+        if not {resource, "*"} & resources and not ("/" in resource and parent in resources):
             continue
-        if not ({group, "*"} & set(groups)):
-            continue
-        have = sorted(risky & set(verbs)) or (["*"] if "*" in verbs else [])
-        if have:
-            told.add(resource)
-            yield Risk(path, f"{'/'.join(have)} on {resource}", allows)
+        have = sorted(risky & verbs) or (["*"] if "*" in verbs else [])
+        if have and {group, "*"} & groups:
+            yield Risk(f"{'/'.join(have)} on {resource}", allows)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from kschedpatch.core.kubeversions import (
+    CONFIG_KIND,
     IGNORED_WITH_CONFIG,
     YOUNG_CONFIG_FIELDS,
     YOUNG_PROFILE_FIELDS,
@@ -19,24 +19,14 @@ from kschedpatch.core.kubeversions import (
     config_version_reaches,
     stock_plugins,
 )
+from kschedpatch.core.manifest.mounts import is_mounted
 from kschedpatch.core.schedconfig.election import election
+from kschedpatch.core.schedconfig.extenders import extender_findings
+from kschedpatch.core.schedconfig.keys import unknown_key_findings
 from kschedpatch.core.schedconfig.read import ConfigText
 from kschedpatch.core.yamltext.nodes import canonical
 from kschedpatch.model.finding import Finding, Path
 
-POINTS = (
-    "multiPoint", "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore",
-    "score", "reserve", "permit", "preBind", "bind", "postBind", "placementGenerate",
-    "placementScore",
-)  # fmt: skip
-_VERBS = ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")
-_TLS_FILES = ("certFile", "keyFile", "caFile")
-_TOP_KEYS = frozenset(
-    """apiVersion kind parallelism leaderElection clientConnection healthzBindAddress
-    metricsBindAddress enableProfiling enableContentionProfiling percentageOfNodesToScore
-    podInitialBackoffSeconds podMaxBackoffSeconds profiles extenders
-    delayCacheUntilActive""".split()
-)
 _SHAPES = {
     "profiles": list, "extenders": list, "leaderElection": dict, "clientConnection": dict,
 }  # fmt: skip
@@ -53,7 +43,9 @@ class Surroundings(NamedTuple):
 
 
 def config_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
-    yield from _unknown_keys(config)
+    if config.value.get("kind") not in (None, CONFIG_KIND):
+        return  # another kind of object: told already, and no rule fits it
+    yield from unknown_key_findings(config)
     shapes = list(_shape_findings(config))
     yield from shapes
     if shapes:
@@ -61,17 +53,9 @@ def config_findings(config: ConfigText, around: Surroundings) -> Iterator[Findin
     yield from _young_findings(config, around)
     yield from _plugin_findings(config, around)
     yield from _profile_findings(config)
-    yield from _extender_findings(config, around)
+    yield from extender_findings(config, around.mounted)
     yield from _election_findings(config, around)
     yield from _connection_findings(config, around)
-
-
-def _unknown_keys(config: ConfigText) -> Iterator[Finding]:
-    for key in config.value:
-        if key not in _TOP_KEYS:
-            near = get_close_matches(key[:40], _TOP_KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else ""
-            yield config.at("C021", (key,), f"a configuration has no field {key!r}", hint)
 
 
 def _shape_findings(config: ConfigText) -> Iterator[Finding]:
@@ -177,91 +161,6 @@ def _queue_sort(profile: dict[str, Any]) -> str:
     return canonical([chosen or {}, arguments])
 
 
-def _extenders(config: ConfigText) -> list[dict[str, Any]]:
-    return config.value.get("extenders") or []
-
-
-def _extender_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
-    managed: set[str] = set()
-    binders = 0
-    for index, extender in enumerate(_extenders(config)):
-        path: Path = ("extenders", index)
-        if extender.get("bindVerb"):
-            binders += 1
-            if binders == 2:
-                message = "a second extender with a bindVerb"
-                yield config.at("C007", (*path, "bindVerb"), message)
-        resources = extender.get("managedResources")
-        resources = resources if isinstance(resources, list) else []
-        for at, resource in enumerate(resources):
-            name = resource.get("name") if isinstance(resource, dict) else None
-            if isinstance(name, str) and name in managed:
-                here = (*path, "managedResources", at, "name")
-                yield config.at("C008", here, f"{name} is managed twice")
-            managed.add(str(name))
-        if not any(extender.get(verb) for verb in _VERBS):
-            message = "it has no verb, so it is never called"
-            yield config.at("C011", path, message, "filterVerb: filter, for example")
-        elif not resources and extender.get("ignorable") is not True:
-            message = f"while {extender.get('urlPrefix')} is down, no pod is scheduled"
-            yield config.at("C010", path, message, "ignorable: true, or managedResources")
-        tls = extender.get("tlsConfig")
-        tls = tls if isinstance(tls, dict) and around.mounted is not None else {}
-        for key in _TLS_FILES:
-            name = tls.get(key)
-            if isinstance(name, str) and name and not _is_mounted(name, around.mounted or ()):
-                here = (*path, "tlsConfig", key)
-                yield config.at("C013", here, f"no mount brings {name} into the container")
-
-
-def _is_mounted(path: str, mounts: tuple[str, ...]) -> bool:
-    return any(path == mount or path.startswith(mount.rstrip("/") + "/") for mount in mounts)
-
-
-_TOP_LEVEL = frozenset(
-    [
-        "com",
-        "net",
-        "org",
-        "io",
-        "dev",
-        "local",
-        "internal",
-        "lan",
-        "corp",
-        "home",
-        "cloud",
-        "app",
-        "ai",
-        "tech",
-    ]
-)
-
-
-def service_names(value: dict[str, Any]) -> tuple[str, ...]:
-    """Hosts of extenders that only the cluster's own DNS can resolve."""
-    hosts = []
-    extenders = value.get("extenders")
-    for extender in extenders if isinstance(extenders, list) else ():
-        prefix = extender.get("urlPrefix") if isinstance(extender, dict) else None
-        try:
-            host = urlsplit(prefix).hostname if isinstance(prefix, str) else None
-        except ValueError:
-            host = None
-        if host and _is_service_name(host):
-            hosts.append(host)
-    return tuple(dict.fromkeys(hosts))
-
-
-def _is_service_name(host: str) -> bool:
-    labels = host.rstrip(".").split(".")
-    if "svc" in labels[2:3]:
-        return True  # name.namespace.svc[.cluster.local]
-    # name.namespace: a second label that is no top-level domain anybody uses.
-    last = labels[-1]
-    return len(labels) == 2 and last.isascii() and len(last) > 2 and last not in _TOP_LEVEL
-
-
 def _election_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
     chosen = election(config.value, around.flags)
     section = config.value.get("leaderElection") or {}
@@ -286,7 +185,7 @@ def _election_findings(config: ConfigText, around: Surroundings) -> Iterator[Fin
 def _connection_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:
     connection = config.value.get("clientConnection") or {}
     kubeconfig = connection.get("kubeconfig")
-    mounted = around.mounted is None or _is_mounted(str(kubeconfig), around.mounted)
+    mounted = around.mounted is None or is_mounted(str(kubeconfig), around.mounted)
     if isinstance(kubeconfig, str) and kubeconfig and not mounted:
         here = ("clientConnection", "kubeconfig")
         message = f"no mount brings {kubeconfig} into the container"

@@ -25,7 +25,8 @@ def version_findings(config: ConfigText, minor: int | None) -> Iterator[Finding]
         return
     group, _, version = str(api_version).partition("/")
     if group != CONFIG_GROUP or not version:
-        hint = f"apiVersion: {CONFIG_GROUP}/v1" if minor is None else best_config_version(minor)
+        best = f"{CONFIG_GROUP}/v1" if minor is None else best_config_version(minor)
+        hint = f"apiVersion: {best}"
         yield config.at("C002", ("apiVersion",), f"apiVersion is {api_version!r}", hint)
     elif minor is not None and version not in config_versions(minor):
         message = f"Kubernetes 1.{minor} does not read {api_version}"
@@ -35,4 +36,5 @@ def version_findings(config: ConfigText, minor: int | None) -> Iterator[Finding]
         yield config.at("C001", ("apiVersion",), message, hint)
     elif minor is not None and is_deprecated_config(version, minor):
         message = f"{api_version} is deprecated in 1.{minor}"
-        yield config.at("C004", ("apiVersion",), message, f"{best_config_version(minor)}")
+        hint = f"apiVersion: {best_config_version(minor)}"
+        yield config.at("C004", ("apiVersion",), message, hint)

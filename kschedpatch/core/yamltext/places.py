@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kschedpatch.core.yamltext.nodes import Node, key_at, nearest
+from kschedpatch.core.yamltext.nodes import Node, key_at, nearest, value_of
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, Path
+
+#: Stands for a file where a value came with a flag.
+COMMAND_LINE = "command line"
 
 
 class Places(NamedTuple):
@@ -26,3 +29,14 @@ class Places(NamedTuple):
     def _found(self, code: str, node: Node | None, path: Path, message: str, hint: str) -> Finding:
         line, column = (node.line + 1, node.column + 1) if node else (0, 0)
         return found(code, message, file=self.file, line=line, column=column, path=path, hint=hint)
+
+
+def value_at(places: Places, path: Path) -> Any:
+    """What the file itself says at a path; None where it says nothing."""
+    value: Any = value_of(places.root) if places.root is not None else None
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value

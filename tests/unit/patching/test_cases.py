@@ -14,6 +14,7 @@ A case (cases/*.yaml) has
 from __future__ import annotations
 
 import difflib
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ from kschedpatch.model.sources import source_file
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "manifests"
+
+
+OUR_ANNOTATIONS = ("kschedpatch.io/base", "kschedpatch.io/generation", "kschedpatch.io/patch")
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -65,8 +69,14 @@ def changed_lines(plan: Plan) -> list[str]:
         plan.before.splitlines(), plan.after.splitlines(), n=0, lineterm=""
     )
     changes = [line for line in list(lines)[2:] if not line.startswith("@@")]
-    ours = [line for line in changes if "kschedpatch.io/" not in line and "Timestamp" not in line]
-    return [line for line in ours if line.strip("+ ") != "annotations:"]
+    ours = [line for line in changes if not any(key in line for key in OUR_ANNOTATIONS)]
+    return [line for line in ours if line.lstrip("+ ") != "annotations:"]
+
+
+def annotations_of(plan: Plan) -> dict[str, str]:
+    manifest = read_manifest(plan.after.encode(), "patched").manifest
+    assert manifest is not None
+    return {key: value for key, value in manifest.annotations.items() if key in OUR_ANNOTATIONS}
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
@@ -81,6 +91,12 @@ def test_case(path: Path) -> None:
     generated = {item.name: (item.file.content or b"").decode() for item in files}
     assert generated == case.get("generated", {})
     assert [item.title for item in plan.rbac] == case.get("rbac", [])
+    if plan.after != plan.before:
+        assert annotations_of(plan) == {
+            "kschedpatch.io/base": "sha256:" + hashlib.sha256(plan.before.encode()).hexdigest(),
+            "kschedpatch.io/patch": "case",
+            **({"kschedpatch.io/generation": plan.generation.id} if plan.generation else {}),
+        }
 
 
 def test_there_are_cases() -> None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
-from pathlib import PurePosixPath
 from typing import Any
 
 from kschedpatch.core.kubeversions import KNOWN_FLAGS, REMOVED_FLAGS
 from kschedpatch.core.manifest.document import is_wrapped, scheduler_index
 from kschedpatch.core.manifest.flags import effective, flags_of
+from kschedpatch.core.manifest.mounts import is_mounted, mount_paths
 from kschedpatch.core.manifest.rules.ports import NODE_PORTS
 from kschedpatch.core.manifest.rules.volumes import MANIFESTS_DIRECTORY, is_below
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
 DEFAULT_PORT = "10259"
-DEFAULT_ADDRESS = "0.0.0.0"  # noqa: S104  the scheduler's own default
 _EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104  as kubeadm: no host in the probe then
 MAX_FLAGS = 200
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -63,6 +62,11 @@ def _command(
     counts = Counter(flag.name for flag in flags)
     for flag in flags:
         here = (*path, flag.where, flag.at)
+        item = container[flag.where][flag.at]
+        lost = flag.items == 1 and "=" not in item and flag.value == ""
+        if lost or (flag.items == 2 and flag.value.startswith("--")):
+            message = f"--{flag.name} has no value of its own"
+            yield places.at("M034", here, message, f"--{flag.name}=VALUE")
         gone = REMOVED_FLAGS.get(flag.name)
         if gone is not None and minor is not None and minor >= gone:
             message = f"--{flag.name} is gone from Kubernetes 1.{gone} on, and this is 1.{minor}"
@@ -185,16 +189,3 @@ def _files(container: dict[str, Any], path: Path, places: Places) -> Iterator[Fi
         if not is_mounted(flag.value, mounts):
             message = f"--{flag.name}={flag.value}: no mount brings that file in"
             yield places.at("C013", here, message, "add a mount for it")
-
-
-def mount_paths(container: dict[str, Any]) -> tuple[str, ...]:
-    mounts = container.get("volumeMounts")
-    return tuple(
-        mount["mountPath"]
-        for mount in (mounts if isinstance(mounts, list) else ())
-        if isinstance(mount, dict) and isinstance(mount.get("mountPath"), str)
-    )
-
-
-def is_mounted(path: str, mounts: tuple[str, ...]) -> bool:
-    return any(PurePosixPath(path).is_relative_to(mount) for mount in mounts)
