@@ -41,17 +41,15 @@ def lint(
 
     Exit code 0: no errors (warnings may be shown); 2: there are errors.
     """
-    from kschedpatch.inputs.linting import lint_patch_text, lint_path
-    from kschedpatch.inputs.quickflags import QuickFlags
-    from kschedpatch.model.finding import Finding, in_reading_order
+    from kschedpatch.inputs.linting import lint_loaded, lint_path
+    from kschedpatch.model.finding import in_reading_order
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.findings import finding_lines, summary
 
     version = options.parsed_version(kubernetes_version)
-    flags = QuickFlags(
-        image, image_archive, binary, config,
-        tuple(mount or ()), device_plugins, tuple(arg or ()), tuple(rbac or ()),
-    )  # fmt: skip
+    flags = options.quick_flags(
+        image, image_archive, binary, config, mount, device_plugins, arg, rbac
+    )
     if manifest is not None and file is None and recipe is None and not flags.given:
         options.refuse("--manifest goes with a patch. To check the manifest itself: lint -f FILE.")
     if file == "-" and manifest == "-":
@@ -64,11 +62,8 @@ def lint(
     if file is not None and recipe is None:
         findings = lint_path(file, flags, loaded.manifest if loaded else None, version)
     else:
-        source = options.named_source(file, recipe, flags_given=flags.given)
-        if isinstance(source, Finding):
-            findings = (source,)
-        else:
-            findings = lint_patch_text(source, flags, loaded.manifest if loaded else None, version)
+        patch = options.loaded_patch(file, recipe, flags)
+        findings = lint_loaded(patch, loaded.manifest if loaded else None, version)
     findings = in_reading_order((*findings, *(loaded.findings if loaded else ())))
     outcome = Outcome("LintResult", findings)
     options.show(

@@ -12,8 +12,8 @@ import typer
 from kschedpatch.model import exitcodes
 
 if TYPE_CHECKING:
-    from kschedpatch.inputs.files import NamedText
-    from kschedpatch.model.finding import Finding
+    from kschedpatch.inputs.loading import LoadedPatch
+    from kschedpatch.inputs.quickflags import QuickFlags
     from kschedpatch.model.kubeversion import KubeVersion
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.terminal import Paint
@@ -82,26 +82,40 @@ def parsed_version(text: str | None) -> KubeVersion | None:
     return version
 
 
-def named_source(
-    file: str | None, recipe: str | None, *, flags_given: bool
-) -> NamedText | Finding | None:
-    """The patch's text from --file or --recipe, or why there is none; None where flags alone make
-    the patch."""
+def quick_flags(
+    image: str | None,
+    image_archive: str | None,
+    binary: str | None,
+    config: str | None,
+    mount: list[str] | None,
+    device_plugins: bool,
+    arg: list[str] | None,
+    rbac: list[str] | None,
+) -> QuickFlags:
+    from kschedpatch.inputs.quickflags import QuickFlags
+
+    lists = (tuple(mount or ()), device_plugins, tuple(arg or ()), tuple(rbac or ()))
+    return QuickFlags(image, image_archive, binary, config, *lists)
+
+
+def loaded_patch(file: str | None, recipe: str | None, flags: QuickFlags) -> LoadedPatch:
+    """The patch from --file, --recipe and flags, or why there is none."""
     from kschedpatch.inputs.files import Unreadable, read_named
-    from kschedpatch.inputs.loading import read_recipe
+    from kschedpatch.inputs.loading import LoadedPatch, load_patch
+    from kschedpatch.inputs.recipes import NoRecipe, recipe_text
 
     if file is not None and recipe is not None:
         refuse("--file and --recipe exclude each other.")
-    if recipe is not None:
-        return read_recipe(recipe)
-    if file is not None:
-        try:
-            return read_named(file)
-        except Unreadable as error:
-            return error.finding(file or "-f")
-    if not flags_given:
+    if file is None and recipe is None and not flags.given:
         refuse("nothing to work on: give a patch with -f FILE, --recipe NAME or flags (--image …).")
-    return None
+    try:
+        source = read_named(file) if file is not None else None
+        source = recipe_text(recipe) if recipe is not None else source
+    except Unreadable as error:
+        return LoadedPatch(None, (error.finding(file or "-f"),))
+    except NoRecipe as error:
+        refuse(str(error))
+    return load_patch(source, flags)
 
 
 def show(outcome: Outcome, output: Format, text: Callable[[Paint], str]) -> NoReturn:

@@ -48,11 +48,8 @@ def render(
 
     Exit code 0: rendered; 2: there are errors, and nothing was written.
     """
-    from kschedpatch.inputs.loading import LoadedPatch, load_patch
     from kschedpatch.inputs.manifestfile import load_manifest
-    from kschedpatch.inputs.quickflags import QuickFlags
     from kschedpatch.inputs.rendering import rendered
-    from kschedpatch.model.finding import Finding
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.directory import target_problem
     from kschedpatch.report.findings import finding_lines, summary
@@ -60,19 +57,16 @@ def render(
     from kschedpatch.report.terminal import complain, paint_for
 
     version = options.parsed_version(kubernetes_version)
-    flags = QuickFlags(
-        image, image_archive, binary, config,
-        tuple(mount or ()), device_plugins, tuple(arg or ()), tuple(rbac or ()),
-    )  # fmt: skip
+    flags = options.quick_flags(
+        image, image_archive, binary, config, mount, device_plugins, arg, rbac
+    )
     if [file, manifest, base].count("-") > 1:
         options.refuse("only one file can be standard input.")
     problem = target_problem(out, force=force) if out is not None else ""
     if problem:
         options.refuse(f"{problem} Nothing was written.")
-    source = options.named_source(file, recipe, flags_given=flags.given)
-    patch = LoadedPatch(None, (source,)) if isinstance(source, Finding) else None
     result = rendered(
-        patch or load_patch(source, flags),  # type: ignore[arg-type]  # no Finding here any more
+        options.loaded_patch(file, recipe, flags),
         load_manifest(manifest),
         load_manifest(base) if base is not None else None,
         version,

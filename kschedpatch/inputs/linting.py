@@ -11,7 +11,7 @@ from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.inputs.files import NamedText, Unreadable, is_directory, read_named
-from kschedpatch.inputs.loading import load_patch
+from kschedpatch.inputs.loading import LoadedPatch, load_patch
 from kschedpatch.inputs.quickflags import QuickFlags
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
@@ -38,7 +38,7 @@ def lint_path(
         return (error.finding(name or "-f"),)
     kind = _kind_of(source.data)
     if kind == PATCH_KIND:
-        return lint_patch_text(source, flags, manifest, version)
+        return lint_loaded(load_patch(source, flags), manifest, version)
     beside_pod = kind == "Pod" and manifest is not None
     if kind in {CONFIG_KIND, "Pod"} and (flags.given or beside_pod):
         return (_not_a_patch(source.name, f"a {kind}"),)
@@ -56,13 +56,9 @@ def _not_a_patch(name: str, what: str) -> Finding:
     return found("P008", message, file=name, hint=f"leave them out, or give a {PATCH_KIND} with -f")
 
 
-def lint_patch_text(
-    source: NamedText | None,
-    flags: QuickFlags,
-    manifest: Manifest | None,
-    version: KubeVersion | None,
+def lint_loaded(
+    loaded: LoadedPatch, manifest: Manifest | None, version: KubeVersion | None
 ) -> tuple[Finding, ...]:
-    loaded = load_patch(source, flags)
     if loaded.given is None:
         return in_reading_order(loaded.findings)
     return in_reading_order((*loaded.findings, *lint_patch(loaded.given, manifest, version)))

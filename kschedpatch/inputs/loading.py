@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,9 +11,7 @@ from kschedpatch.core.yamltext.places import COMMAND_LINE, Places
 from kschedpatch.inputs.files import NamedText
 from kschedpatch.inputs.patchfile import check_patch, read_patch
 from kschedpatch.inputs.quickflags import QuickFlags, override, patch_from_flags
-from kschedpatch.inputs.recipes import all_recipes, recipe_named
 from kschedpatch.inputs.references import read_references
-from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, has_errors
 from kschedpatch.model.patch import SchedulerPatch
 
@@ -49,20 +46,6 @@ def load_patch(source: NamedText | None, flags: QuickFlags) -> LoadedPatch:
     findings += _placeholders(references.patch, places)
     given = PatchInput(references.patch, places, references.sources)
     return LoadedPatch(None if has_errors(findings) else given, tuple(findings))
-
-
-def read_recipe(name: str) -> NamedText | Finding:
-    recipe = recipe_named(name)
-    if recipe is None:
-        return _no_recipe(name)
-    return NamedText(f"recipe {name}", recipe.path.read_bytes(), recipe.path.parent)
-
-
-def _no_recipe(name: str) -> Finding:
-    names = [recipe.name for recipe in all_recipes()]
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-    return found("P004", f"there is no recipe {name!r}", file=COMMAND_LINE, hint=hint)
 
 
 def _placeholders(patch: SchedulerPatch, places: Places) -> list[Finding]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
+
+from kschedpatch.inputs.files import NamedText
 
 _DIRECTORY = Path(__file__).resolve().parent.parent / "recipes"
 
@@ -31,5 +34,20 @@ def all_recipes() -> tuple[Recipe, ...]:
     return tuple(Recipe(path.stem, path) for path in sorted(_DIRECTORY.glob("*.yaml")))
 
 
-def recipe_named(name: str) -> Recipe | None:
-    return next((recipe for recipe in all_recipes() if recipe.name == name), None)
+class NoRecipe(Exception):
+    """There is no recipe of that name; the text says which there are."""
+
+
+def recipe_named(name: str) -> Recipe:
+    for recipe in all_recipes():
+        if recipe.name == name:
+            return recipe
+    names = [recipe.name for recipe in all_recipes()]
+    near = get_close_matches(name[:40], names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}."
+    raise NoRecipe(f"there is no recipe {name!r}; {hint}")
+
+
+def recipe_text(name: str) -> NamedText:
+    path = recipe_named(name).path
+    return NamedText(f"recipe {name}", path.read_bytes(), path.parent)

@@ -14,18 +14,17 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from kschedpatch.model.grammar import is_dns_label, is_env_name, is_image
+
 API_VERSION = "kschedpatch.io/v1"
 KIND = "SchedulerPatch"
 
 #: No manifest needs more of anything; a list without end would only be slow.
 _MANY = 100
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _FLAG_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,127}", re.ASCII)
-_ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]{0,255}", re.ASCII)
 _MODE = re.compile(r"0?[0-7]{3}", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}", re.ASCII)
 
 
 def _one_line(text: str) -> str:
@@ -61,7 +60,7 @@ def _local_path(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    if not _DNS_LABEL.fullmatch(text):
+    if not is_dns_label(text):
         raise ValueError("must be lower-case letters, digits and dashes, at most 63 characters")
     return text
 
@@ -75,7 +74,7 @@ def _flag_name(text: str) -> str:
 
 
 def _env_name(text: str) -> str:
-    if not _ENV_NAME.fullmatch(text):
+    if not is_env_name(text):
         raise ValueError("must be letters, digits, '_', '-' and '.', no digit first")
     return text
 
@@ -87,7 +86,7 @@ def _mode(text: str) -> str:
 
 
 def _image(text: str) -> str:
-    if not _IMAGE.fullmatch(text):
+    if not is_image(text):
         raise ValueError("must be an image's name, such as registry.example.com/name:v1.34.2")
     return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kschedpatch.core.yamltext import emit
@@ -48,6 +48,27 @@ def write_plan(plan: Plan, directory: Path) -> list[Path]:
         written.append(_write(directory / "kube-scheduler.yaml", [plan.after.encode()], 0o600))
     except OSError as error:
         raise WriteError(f"{error.filename or directory}: {error.strerror}") from error
+    return written
+
+
+def write_files(files: Mapping[Path, bytes], *, force: bool) -> list[Path]:
+    """Writes files of the user's; what is there already is left alone unless ``force`` says so."""
+    written: list[Path] = []
+    try:
+        for parent in (parent for path in files for parent in path.parents):
+            if parent.exists() and not parent.is_dir():
+                raise WriteError(f"{parent} is a file, a directory is needed. Nothing was written.")
+        there = ", ".join(str(path) for path in files if path.exists())
+        if there and not force:
+            raise WriteError(f"{there} exists already. Nothing was written; --force replaces.")
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            written.append(_write(path, [content], 0o644))
+    except OSError as error:
+        listed = ", ".join(str(path) for path in written)
+        done = f"Written so far: {listed}." if written else "Nothing was written."
+        reason = (error.strerror or str(error)).lower()
+        raise WriteError(f"{str(error.filename)[:100]}: {reason}. {done}") from error
     return written
 
 

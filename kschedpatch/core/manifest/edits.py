@@ -6,15 +6,14 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from kschedpatch.core.manifest.flags import effective
+from kschedpatch.core.manifest.rules.ports import PROBES
 from kschedpatch.core.manifest.rules.scheduler import (
     DEFAULT_PORT,
-    PROBES,
+    EVERYWHERE,
     http_target,
     is_port_text,
     resolve_port,
 )
-
-_EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104
 
 
 class HostMount(NamedTuple):
@@ -176,7 +175,7 @@ def follow_serving_flags(container: dict[str, Any], before: dict[str, str]) -> N
 
 
 def _set_host(target: dict[str, Any], host: str) -> None:
-    if host in _EVERYWHERE:
+    if host in EVERYWHERE:
         target.pop("host", None)
     else:
         put(target, "host", host)

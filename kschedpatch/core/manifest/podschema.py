@@ -15,13 +15,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from kschedpatch.core.manifest.quantity import quantity
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
-_QUANTITY = re.compile(
-    r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,20}|\.[0-9]{1,20})(?:[eE][+-]?[0-9]{1,3}|[EPTGM]i?|k|Ki|[num])?",
-    re.ASCII,
-)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
@@ -127,7 +124,7 @@ def _expected(kind: str, value: Any) -> str:
         case "Quantity":
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 return "a quantity"
-            return "" if _QUANTITY.fullmatch(str(value)) else "a quantity such as 100m or 1Gi"
+            return "" if quantity(value) is not None else "a quantity such as 100m or 1Gi"
         case "Time" | "MicroTime":
             fits = isinstance(value, str) and _is_time(value)
             return "" if fits else "a time such as 2026-01-31T08:00:00Z"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from kschedpatch.core.manifest.quantity import quantity
 from kschedpatch.core.manifest.rules.downward import field_findings
-from kschedpatch.core.manifest.rules.names import dns_label, is_qualified_name
+from kschedpatch.core.manifest.rules.names import dns_label
 from kschedpatch.core.manifest.rules.security import security_findings
 from kschedpatch.core.manifest.rules.walk import containers_of, dicts
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
+from kschedpatch.model.grammar import is_env_name, is_image, is_qualified_name
 
-_ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*", re.ASCII)
 _ENV_FIELDS = frozenset(
     """metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName spec.host
     status.hostIP status.hostIPs status.podIP status.podIPs""".split()
@@ -32,27 +31,6 @@ _CONTAINER_CHOICES = {
     "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
     "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
 }
-
-_QUANTITY = re.compile(r"([-+]?[0-9.]{1,40}(?:[eE][-+]?[0-9]{1,3})?)([EPTGM]i?|k|Ki|[num])?")
-_SUFFIX = {
-    "": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"),
-    "k": Decimal("1e3"), "M": Decimal("1e6"), "G": Decimal("1e9"), "T": Decimal("1e12"),
-    "P": Decimal("1e15"), "E": Decimal("1e18"), "Ki": Decimal(2**10), "Mi": Decimal(2**20),
-    "Gi": Decimal(2**30), "Ti": Decimal(2**40), "Pi": Decimal(2**50), "Ei": Decimal(2**60),
-}  # fmt: skip
-
-
-# Distribution's reference grammar: the runtime refuses what does not fit it («InvalidImageName»).
-_IMAGE = re.compile(
-    r"(?:(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?/)?"
-    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?",
-    re.ASCII,
-)
-
-
-def is_image(text: str) -> bool:
-    return len(text) <= 512 and _IMAGE.fullmatch(text) is not None
 
 
 def container_findings(pod: dict[str, Any], places: Places) -> Iterator[Finding]:
@@ -131,10 +109,6 @@ def _environment(container: dict[str, Any], path: Path, places: Places) -> Itera
             yield places.at("M011", here, "it names no source", "remove it")
 
 
-def is_env_name(text: str) -> bool:
-    return _ENV_NAME.fullmatch(text) is not None and not text.startswith("..") and text != "."
-
-
 def _forbidden(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
     """Fields that the kubelet refuses in a static pod's container, or in this kind of one."""
     for key, reason in _NO_USE.items():
@@ -152,19 +126,6 @@ def _forbidden(container: dict[str, Any], path: Path, places: Places) -> Iterato
     elif container.get("restartPolicy") is not None:
         message = "only init containers have a restartPolicy of their own"
         yield places.at_key("M011", (*path, "restartPolicy"), message)
-
-
-def quantity(value: Any) -> Decimal | None:
-    """A Kubernetes quantity as a number; None where it is none (``podschema`` says so)."""
-    if value is None:
-        return Decimal(0)
-    match = _QUANTITY.fullmatch(str(value))
-    if match is None:
-        return None
-    try:
-        return Decimal(match[1]) * _SUFFIX[match[2] or ""]
-    except (InvalidOperation, KeyError):
-        return None
 
 
 def _is_extended_resource(name: str) -> bool:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kschedpatch.core.manifest.rules.names import is_qualified_name
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
+from kschedpatch.model.grammar import is_qualified_name
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 _RESOURCE = re.compile(r"(?:limits|requests)\.(cpu|memory|ephemeral-storage)")

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
-
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_SUBDOMAIN = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+from kschedpatch.model.grammar import (
+    is_dns_label,
+    is_dns_subdomain,
+    is_label_value,
+    is_qualified_name,
 )
-_QUALIFIED = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
+
 _LABEL_HINT = "lower-case letters, digits and dashes, at most 63, no dash at either end"
 _ANNOTATIONS_MAX = 256 * 1024
-
-
-def is_dns_label(text: str) -> bool:
-    return len(text) <= 63 and _LABEL.fullmatch(text) is not None
-
-
-def is_dns_subdomain(text: str) -> bool:
-    return len(text) <= 253 and _SUBDOMAIN.fullmatch(text) is not None
-
-
-def is_qualified_name(text: str) -> bool:
-    """``name`` or ``prefix.example.com/name``, as label and annotation keys are."""
-    prefix, slash, name = text.rpartition("/")
-    if slash and not is_dns_subdomain(prefix):
-        return False
-    return len(name) <= 63 and _QUALIFIED.fullmatch(name) is not None
-
-
-def is_label_value(text: str) -> bool:
-    return len(text) <= 63 and (not text or _QUALIFIED.fullmatch(text) is not None)
 
 
 def dns_label(text: Any, path: Path, places: Places) -> Iterator[Finding]:

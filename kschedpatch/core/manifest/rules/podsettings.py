@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from kschedpatch.core.manifest.rules.containers import choice_findings
-from kschedpatch.core.manifest.rules.names import (
+from kschedpatch.core.manifest.rules.security import security_findings
+from kschedpatch.core.manifest.rules.walk import dicts, strings
+from kschedpatch.core.yamltext.places import Places
+from kschedpatch.model.finding import Finding, Path
+from kschedpatch.model.grammar import (
     is_dns_label,
     is_dns_subdomain,
     is_label_value,
     is_qualified_name,
 )
-from kschedpatch.core.manifest.rules.security import security_findings
-from kschedpatch.core.manifest.rules.walk import dicts, strings
-from kschedpatch.core.yamltext.places import Places
-from kschedpatch.model.finding import Finding, Path
 
 _CHOICES = {
     "restartPolicy": ("Always", "OnFailure", "Never"),

@@ -12,7 +12,7 @@ from kschedpatch.model.finding import Finding, Path
 
 _PORT_NAME = re.compile(r"(?=[a-z0-9-]{1,15}$)(?=.*[a-z])(?!.*--)[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _HANDLERS = ("exec", "grpc", "httpGet", "tcpSocket")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NOT_NEGATIVE = (
     "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
     "failureThreshold",
@@ -44,7 +44,7 @@ def port_findings(pod: dict[str, Any], places: Places) -> Iterator[Finding]:
         for here, port in dicts(container.get("ports"), (*path, "ports")):
             yield from _port(port, here, bool(spec.get("hostNetwork")), names, places)
             yield from _clash(port, here, bool(spec.get("hostNetwork")), taken, places)
-        for probe in _PROBES:
+        for probe in PROBES:
             if isinstance(container.get(probe), dict):
                 yield from _probe(container[probe], (*path, probe), probe, places)
 

@@ -11,15 +11,14 @@ from kschedpatch.core.kubeversions import KNOWN_FLAGS, REMOVED_FLAGS
 from kschedpatch.core.manifest.document import is_wrapped, scheduler_index
 from kschedpatch.core.manifest.flags import effective, flags_of
 from kschedpatch.core.manifest.mounts import is_mounted, mount_paths
-from kschedpatch.core.manifest.rules.ports import NODE_PORTS
+from kschedpatch.core.manifest.rules.ports import NODE_PORTS, PROBES
 from kschedpatch.core.manifest.rules.volumes import MANIFESTS_DIRECTORY, is_below
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
 DEFAULT_PORT = "10259"
-_EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104  as kubeadm: no host in the probe then
+EVERYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104  as kubeadm: no host in the probe then
 MAX_FLAGS = 200
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _FILE_FLAGS = (
     "config", "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig",
     "tls-cert-file", "tls-private-key-file", "client-ca-file", "policy-config-file",
@@ -141,7 +140,7 @@ def _serving(
             message = f"the probe asks port {asked}, the scheduler serves on {port}"
             yield places.at("M014", (*here, "port"), message)
         host = target.get("host")
-        if isinstance(host, str) and address not in _EVERYWHERE and host != address:
+        if isinstance(host, str) and address not in EVERYWHERE and host != address:
             message = f"the probe asks {host}, the scheduler serves on {address}"
             yield places.at("M014", (*here, "host"), message)
         asked_path = target.get("path")

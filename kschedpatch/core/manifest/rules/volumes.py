@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from kschedpatch.core.manifest.podschema import fields_of
-from kschedpatch.core.manifest.rules.containers import quantity
+from kschedpatch.core.manifest.quantity import quantity
 from kschedpatch.core.manifest.rules.downward import field_findings
 from kschedpatch.core.manifest.rules.names import dns_label
 from kschedpatch.core.manifest.rules.walk import containers_of, dicts
