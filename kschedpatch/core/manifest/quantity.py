@@ -6,8 +6,10 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-# Bounded: an exponent of a million digits would take its time.
-_QUANTITY = re.compile(r"([-+]?[0-9.]{1,40}(?:[eE][-+]?[0-9]{1,3})?)([EPTGM]i?|k|Ki|[num])?")
+# An exponent or a suffix, not both. Bounded: an exponent of a million digits would take its time.
+_QUANTITY = re.compile(
+    r"([-+]?[0-9.]{1,40})(?:([eE][-+]?[0-9]{1,3})|([EPTGM]i?|k|Ki|[num]))?", re.ASCII
+)
 _SUFFIX = {
     "": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"),
     "k": Decimal("1e3"), "M": Decimal("1e6"), "G": Decimal("1e9"), "T": Decimal("1e12"),
@@ -24,6 +26,6 @@ def quantity(value: Any) -> Decimal | None:
     if match is None:
         return None
     try:
-        return Decimal(match[1]) * _SUFFIX[match[2] or ""]
+        return Decimal(match[1] + (match[2] or "")) * _SUFFIX[match[3] or ""]
     except (InvalidOperation, KeyError):
         return None

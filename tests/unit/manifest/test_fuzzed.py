@@ -7,12 +7,14 @@ must have a code whose entry gives the reason.
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kschedpatch.core.manifest.document import read_manifest
+from kschedpatch.core.manifest.quantity import quantity
 from kschedpatch.core.manifest.validate import validate
 from kschedpatch.model.codes import CODES
 
@@ -51,3 +53,17 @@ def test_odd_values_are_findings_not_crashes(lines: str) -> None:
         f"spec:\n  containers:\n  - name: kube-scheduler\n    image: a/b:v1\n{lines}"
     )
     assert any(finding.is_error for finding in validate(read_manifest(text.encode(), "m.yaml")))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("100m", "0.1"), ("1Gi", "1073741824"), ("1E", "1e18"), ("1E5", "100000"), (".5", "0.5"),
+     ("5.", "5"), ("+1", "1"), (None, "0"), (0.5, "0.5")],
+)  # fmt: skip
+def test_quantities(text: object, value: str) -> None:
+    assert quantity(text) == Decimal(value)
+
+
+@pytest.mark.parametrize("text", ["1e5k", "1ki", "1.5GiB", "", ".", "1.5.2", "1e1000", "9" * 50])
+def test_no_quantities(text: str) -> None:
+    assert quantity(text) is None
