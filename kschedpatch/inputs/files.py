@@ -102,6 +102,11 @@ def hash_file(name: str, path: Path, limit: int = MAX_BLOB) -> SourceFile:
     return SourceFile(name, str(path), digest.hexdigest(), size)
 
 
+def ensure_readable(path: Path) -> None:
+    """Raises what reading it would raise, without reading it."""
+    os.close(_open(path))
+
+
 def is_program(path: Path) -> bool:
     with os.fdopen(_open(path), "rb") as stream:
         return stream.read(4) == b"\x7fELF"

@@ -11,7 +11,7 @@ from kschedpatch.core.yamltext.places import COMMAND_LINE, Places
 from kschedpatch.inputs.files import NamedText
 from kschedpatch.inputs.patchfile import check_patch, read_patch
 from kschedpatch.inputs.quickflags import QuickFlags, override, patch_from_flags
-from kschedpatch.inputs.references import read_references
+from kschedpatch.inputs.references import missing_in_file, read_references
 from kschedpatch.model.finding import Finding, has_errors
 from kschedpatch.model.patch import SchedulerPatch
 
@@ -40,6 +40,8 @@ def load_patch(source: NamedText | None, flags: QuickFlags) -> LoadedPatch:
         elif quick is not None and source is None:
             patch = quick
     if patch is None or has_errors(findings):
+        if source is not None and not any(finding.code == "P008" for finding in findings):
+            findings += missing_in_file(places, directory)
         return LoadedPatch(None, tuple(findings))
     references = read_references(patch, places, directory)
     findings += references.findings

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kschedpatch.core.yamltext.places import COMMAND_LINE, Places, value_at
-from kschedpatch.inputs.files import MAX_TEXT, Unreadable, hash_file, is_program, read_bytes
+from kschedpatch.inputs.files import (
+    MAX_TEXT,
+    Unreadable,
+    ensure_readable,
+    hash_file,
+    is_program,
+    read_bytes,
+)
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
 from kschedpatch.model.finding import Path as Place
@@ -50,6 +57,36 @@ def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> R
         else:
             patch = _with_image(patch, image)
     return References(patch, sources, tuple(findings))
+
+
+def missing_in_file(places: Places, directory: Path) -> Iterator[Finding]:
+    """Files that a patch names and that are not there, also where the patch itself is wrong."""
+    spec = value_at(places, ("spec",))
+    for place, name in _named(spec, ("spec",)) if isinstance(spec, dict) else ():
+        try:
+            ensure_readable(directory / name)
+        except Unreadable as error:
+            yield places.at("P006", place, f"{name}: {error.reason}")
+
+
+_FILE_KEYS = frozenset({"file", "source", "manifest", "binary", "imageArchive"})
+_FILE_LISTS = frozenset({"objects", "manifests"})
+
+
+def _named(value: Any, path: Place) -> Iterator[tuple[Place, str]]:
+    """Strings at keys that name files; an inline configuration is not ours to look into."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key in _FILE_KEYS and isinstance(item, str):
+                yield (*path, key), item
+            elif key != "inline":
+                yield from _named(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if isinstance(item, str) and path[-1] in _FILE_LISTS:
+                yield (*path, index), item
+            else:
+                yield from _named(item, (*path, index))
 
 
 def _missing(name: str, place: Place, places: Places, error: Unreadable) -> Finding:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kschedpatch.inputs.files import NamedText
+from kschedpatch.inputs.loading import load_patch
 from kschedpatch.inputs.patchfile import read_patch
 from kschedpatch.inputs.quickflags import QuickFlags, override, patch_from_flags
 from kschedpatch.inputs.references import read_references
@@ -120,6 +122,14 @@ def test_relative_paths_start_at_the_patch_file(tmp_path: Path) -> None:
     assert found.sources["./sub/policy.json"].content == b"{}"
     (missing,) = read_references(reading.patch, reading.places, tmp_path / "sub").findings
     assert (missing.code, missing.line, missing.column) == ("P006", 5, 20)
+
+
+def test_missing_files_are_told_beside_wrong_keys(tmp_path: Path) -> None:
+    text = HEAD + "  confg: {}\n  objects: [./gone.yaml]\n  rbac: {manifests: [./gone-too.yaml]}\n"
+    loaded = load_patch(NamedText("p.yaml", text.encode(), tmp_path), QuickFlags())
+    assert loaded.given is None
+    found = sorted((finding.code, finding.line) for finding in loaded.findings)
+    assert found == [("P001", 5), ("P006", 6), ("P006", 7)]
 
 
 FLAGS = QuickFlags(
