@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 RECIPES = ("gpumps", "gpu-admission", "bin-packing")
 
 TYPER = [sys.executable, "-c", "import typer"]
-PROGRAM = [sys.executable, "-m", "kschedpatch"]
+PROGRAM = [str(Path(sys.executable).parent / "kschedpatch")]  # what users start
 EMPTY_COMMAND = """\
 import typer
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
