@@ -86,14 +86,14 @@ def render(*args: str, text: str | bytes = "") -> Ended:
     return run("render", "--manifest", str(MANIFEST), *args, text=text)
 
 
-def refused(ended: Ended, *expected: str) -> None:
+def assert_refused(ended: Ended, *expected: str) -> None:
     assert ended.code == 2, ended.text[:500]
     for part in expected:
         assert part in ended.text
-    clean(ended)
+    assert_clean(ended)
 
 
-def clean(ended: Ended) -> None:
+def assert_clean(ended: Ended) -> None:
     assert "Traceback" not in ended.text
     raw = RAW.search(ended.text)
     assert raw is None, ascii(ended.text[max(0, raw.start() - 40) : raw.end() + 40])
@@ -179,7 +179,7 @@ YAML = {
 
 @pytest.mark.parametrize("text, code", YAML.values(), ids=YAML.keys())
 def test_yaml_bombs_are_refused(text: str, code: str) -> None:
-    refused(run("lint", "-f", "-", text=text), code)
+    assert_refused(run("lint", "-f", "-", text=text), code)
 
 
 def test_many_nested_mounts_do_not_square() -> None:
@@ -205,17 +205,17 @@ def test_many_flags_do_not_square() -> None:
     ids=["mounts", "env"],
 )
 def test_a_list_without_end_is_refused(spec: str) -> None:
-    refused(render("-f", "-", text=HEAD + spec), "P004", "at most 100")
+    assert_refused(render("-f", "-", text=HEAD + spec), "P004", "at most 100")
 
 
 @pytest.mark.parametrize("text", ['{"a":' * 25_000, '{"a":' + "[1," * 40_000])
 def test_deep_json_as_a_manifest(text: str) -> None:
-    refused(run("render", "--manifest", "-", "--arg", "v=5", text=text), "Y011")
+    assert_refused(run("render", "--manifest", "-", "--arg", "v=5", text=text), "Y011")
 
 
 def test_a_hostile_file_stays_small_in_memory() -> None:
     ended = child("lint", "-f", "-", text=b"- &a 1\n" * 18_000)
-    refused(ended, "Y010")
+    assert_refused(ended, "Y010")
     assert ended.rss_mb < MAX_RSS_MB
 
 
@@ -226,10 +226,10 @@ def test_a_fifo_a_device_and_a_loop_do_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to("loop")
     for name in (str(tmp_path / "fifo"), str(tmp_path / "loop"), "/dev/zero", "/dev/stdin"):
-        refused(run("lint", "-f", name), "P006")
-        refused(render("--config", name), "P006")
-        refused(render("--binary", name), "P006")
-        refused(run("render", "--manifest", name, "--arg", "v=5"), "P006")
+        assert_refused(run("lint", "-f", name), "P006")
+        assert_refused(render("--config", name), "P006")
+        assert_refused(render("--binary", name), "P006")
+        assert_refused(run("render", "--manifest", name, "--arg", "v=5"), "P006")
 
 
 @pytest.mark.parametrize(
@@ -246,11 +246,11 @@ def test_a_fifo_a_device_and_a_loop_do_not_block(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_a_name_of_10_kb(args: tuple[str, ...]) -> None:
-    refused(run(*args, "x" * 10_000), "too long")
+    assert_refused(run(*args, "x" * 10_000), "too long")
 
 
 def test_an_empty_name_is_not_the_current_directory() -> None:
-    refused(run("lint", "-f", ""), "-f")
+    assert_refused(run("lint", "-f", ""), "-f")
 
 
 # Image archives.
@@ -288,14 +288,14 @@ ARCHIVES: dict[str, dict[str, bytes]] = {
 @pytest.mark.parametrize("members", ARCHIVES.values(), ids=ARCHIVES.keys())
 def test_an_archive_that_is_no_image(tmp_path: Path, members: dict[str, bytes]) -> None:
     path = _tar(tmp_path / "image.tar", members)
-    refused(run("lint", "--image-archive", str(path)), "P012", "image.tar")
+    assert_refused(run("lint", "--image-archive", str(path)), "P012", "image.tar")
 
 
 @pytest.mark.parametrize("squeeze", [gzip.compress, lzma.compress])
 def test_a_truncated_archive_is_not_aborted_with_1(tmp_path: Path, squeeze: Any) -> None:
     data = squeeze(_saved(tmp_path / "a.tar", [{"RepoTags": ["a/b:v1"]}]).read_bytes())
     (tmp_path / "image.tgz").write_bytes(data[: len(data) // 2])
-    refused(run("lint", "--image-archive", str(tmp_path / "image.tgz")), "P012")
+    assert_refused(run("lint", "--image-archive", str(tmp_path / "image.tgz")), "P012")
 
 
 def _gzip_of(path: Path, header: tarfile.TarInfo, filler: bytes, count: int) -> Path:
@@ -312,7 +312,7 @@ def test_a_gzip_bomb_in_a_tar_header_takes_no_memory(tmp_path: Path, kind: bytes
     header.type, header.size = kind, 300 << 20
     path = _gzip_of(tmp_path / "image.tgz", header, b"a" * (1 << 20), 300)
     ended = child("lint", "--image-archive", str(path))
-    refused(ended, "P012")
+    assert_refused(ended, "P012")
     assert ended.rss_mb < MAX_RSS_MB
 
 
@@ -320,7 +320,7 @@ def test_a_tar_bomb_of_members(tmp_path: Path) -> None:
     header = tarfile.TarInfo("a")
     path = _gzip_of(tmp_path / "image.tgz", header, header.tobuf() * 2000, 200)
     ended = child("lint", "--image-archive", str(path))
-    refused(ended, "P012")
+    assert_refused(ended, "P012")
     assert ended.rss_mb < MAX_RSS_MB
 
 
@@ -331,7 +331,7 @@ def test_a_tar_bomb_of_members(tmp_path: Path) -> None:
 def test_no_raw_control_character_comes_out(output: str) -> None:
     kind = r"\e[31m\u202ex\x7f\u061c\u2060\U000E0041"
     ended = run("lint", "-f", "-", "-o", output, text=f'apiVersion: v1\nkind: "{kind}"\n')
-    refused(ended, "P013")
+    assert_refused(ended, "P013")
     if output == "json":
         assert json.loads(ended.output)["findings"][0]["code"] == "P013"
 
@@ -342,7 +342,7 @@ def test_no_raw_control_character_of_a_rendered_value(output: str) -> None:
     patch = f'{HEAD}  scheduler: {{env: [{{name: A, value: "{value}"}}]}}\n'
     ended = render("-f", "-", "-o", output, text=patch)
     assert ended.code == 0
-    clean(ended)
+    assert_clean(ended)
 
 
 def test_no_raw_control_character_of_a_file_name(tmp_path: Path) -> None:
@@ -354,25 +354,25 @@ def test_no_raw_control_character_of_a_file_name(tmp_path: Path) -> None:
     started = run("init", "gpumps", "--out", str(tmp_path / f"{ANSI}{BIDI}"))
     for ended in (nothing, written, started):
         assert ended.code == 0
-        clean(ended)
+        assert_clean(ended)
 
 
 def test_a_file_name_can_not_forge_a_line() -> None:
     ended = run("lint", "-f", "a\nok: nothing found\nb.yaml")
-    refused(ended, "P006")
+    assert_refused(ended, "P006")
     assert "ok: nothing found" not in ended.output.splitlines()
 
 
 def test_an_unexpected_argument_is_shown_escaped() -> None:
     ended = command_line.run("lint", ANSI + BIDI)
-    refused(Ended(ended.code, ended.out, ended.err), "unexpected")
+    assert_refused(Ended(ended.code, ended.out, ended.err), "unexpected")
 
 
 @pytest.mark.parametrize("flag", ["--image", "--config", "--mount", "--arg", "--rbac"])
 def test_a_flag_that_is_not_utf8_is_named(flag: str) -> None:
     value = {"--mount": "/\udcff", "--arg": "v=\udcff"}.get(flag, "\udcff")
     ended = run("lint", flag, value)
-    refused(ended, "command line")
+    assert_refused(ended, "command line")
     assert "another type" not in ended.output
     assert flag.lstrip("-").rstrip("s") in ended.output
 
@@ -386,7 +386,7 @@ def test_shell_syntax_is_plain_data(flag: str) -> None:
     ended = render(flag, value if flag == "--mount" else f"v={value}")
     assert ended.code == 0
     assert value in ended.output
-    clean(ended)
+    assert_clean(ended)
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_shell_syntax_is_plain_data(flag: str) -> None:
     ids=ascii,
 )
 def test_a_wrong_flag_is_a_finding_of_the_command_line(args: tuple[str, str]) -> None:
-    refused(render(*args), "command line: error P004", "Nothing was written.")
+    assert_refused(render(*args), "command line: error P004", "Nothing was written.")
 
 
 def test_an_arg_with_its_dashes_is_understood() -> None:
@@ -432,13 +432,15 @@ def test_files_of_similar_names_do_not_clash(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["abc", "1", "", "2.0", "1.34.2.5", "1.٣٤"])
 def test_no_version(version: str) -> None:
-    refused(run("lint", "--image", "a", "--kubernetes-version", version), "--kubernetes-version")
+    assert_refused(
+        run("lint", "--image", "a", "--kubernetes-version", version), "--kubernetes-version"
+    )
 
 
 @pytest.mark.parametrize("version", ["1.99", "v1.21"])
 def test_a_version_without_tables_is_the_only_error(version: str) -> None:
     ended = render("--image", "a", "--kubernetes-version", version)
-    refused(ended, "V001", "1 error")
+    assert_refused(ended, "V001", "1 error")
 
 
 @pytest.mark.parametrize(
@@ -456,7 +458,7 @@ def test_a_file_without_kind_is_no_configuration(tmp_path: Path) -> None:
 def test_a_kubeconfig_as_patch_keeps_its_secrets() -> None:
     text = "apiVersion: v1\nkind: Config\nusers:\n- name: a\n  user: {token: SECRET}\n"
     ended = render("-f", "-", text=text)
-    refused(ended, "P008", "SchedulerPatch")
+    assert_refused(ended, "P008", "SchedulerPatch")
     assert "SECRET" not in ended.text
 
 
@@ -479,19 +481,19 @@ def test_a_kubeconfig_as_patch_keeps_its_secrets() -> None:
     ],
 )
 def test_a_wrong_key_or_type_has_its_line(spec: str, code: str) -> None:
-    refused(render("-f", "-", text=f"{HEAD}  {spec}\n"), code, "standard input:5:")
+    assert_refused(render("-f", "-", text=f"{HEAD}  {spec}\n"), code, "standard input:5:")
 
 
 def test_json_is_json_even_if_the_patch_is_missing() -> None:
     ended = render("-f", "/nope.yaml", "-o", "json")
-    refused(ended)
+    assert_refused(ended)
     assert json.loads(ended.output)["exitCode"] == 2
 
 
 def test_out_into_a_file_leaves_it_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     ended = render("--arg", "v=5", "--out", str(tmp_path / "file"))
-    refused(ended, str(tmp_path / "file"))
+    assert_refused(ended, str(tmp_path / "file"))
     assert (tmp_path / "file").read_text() == "mine"
     assert "not complete" not in ended.text
 
@@ -513,7 +515,7 @@ _BAD = f"{HEAD}  shceduler: {{}}\n".encode()
 def test_a_closed_or_full_stream_keeps_the_exit_code(redirect: str) -> None:
     ended = child("render", "--manifest", str(MANIFEST), "-f", "-", text=_BAD, redirect=redirect)
     assert ended.code == 2
-    clean(ended)
+    assert_clean(ended)
 
 
 def test_a_full_disk_is_no_bug_of_the_program() -> None:
@@ -523,12 +525,12 @@ def test_a_full_disk_is_no_bug_of_the_program() -> None:
 
 
 def test_closed_standard_input() -> None:
-    refused(child("lint", "-f", "-", redirect="<&-"), "standard input")
+    assert_refused(child("lint", "-f", "-", redirect="<&-"), "standard input")
 
 
 def test_ascii_output() -> None:
     ended = child("lint", "-f", "-", text=_BAD, env={"PYTHONIOENCODING": "ascii"})
-    refused(ended, "P001", "did you mean scheduler?")
+    assert_refused(ended, "P001", "did you mean scheduler?")
 
 
 def test_a_directory_that_is_gone() -> None:
