@@ -40,6 +40,8 @@ def _run(name: str) -> int:
     except typer.TyperException as error:
         _say(_usage(error, name))
         return exitcodes.INVALID
+    if code == exitcodes.INTERRUPTED:  # the framework's answer to Ctrl-C, without a word
+        _say("Interrupted before it was done.")
     return code if isinstance(code, int) else exitcodes.OK
 
 

@@ -91,7 +91,7 @@ def test_service_name_resolves_from_the_host_network(cluster: Cluster) -> None:
 
 def test_pod_is_pulled_from_the_registry_and_runs(images: Cluster) -> None:
     with pod(images, "pulled", sleeper(f"{registry.PUBLIC}/tools/busybox:1")) as path:
-        wait_phase(images, path, "Running")
+        assert wait_phase(images, path, "Running") == "Running"
 
 
 def test_missing_image_is_not_found(images: Cluster) -> None:
@@ -103,10 +103,10 @@ def test_missing_image_is_not_found(images: Cluster) -> None:
 def test_image_behind_credentials(images: Cluster) -> None:
     spec = sleeper(f"{registry.PRIVATE}/tools/busybox:1")
     with pod(images, "unauthorized", spec) as path:
-        wait_waiting(images, path, "ErrImagePull", "ImagePullBackOff")
+        assert "busybox:1" in wait_waiting(images, path, "ErrImagePull", "ImagePullBackOff")
     images.api.create(SECRETS, registry.pull_secret("puller"))
     try:
         with pod(images, "authorized", {**spec, "imagePullSecrets": [{"name": "puller"}]}) as path:
-            wait_phase(images, path, "Running")
+            assert wait_phase(images, path, "Running") == "Running"
     finally:
         images.api.delete(f"{SECRETS}/puller")

@@ -302,7 +302,8 @@ def test_ctrl_c_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("kschedpatch.inputs.recipes.all_recipes", interrupted)
-    assert run("recipes").code == 130
+    ran = run("recipes")
+    assert (ran.code, ran.err) == (130, "Interrupted before it was done.\n")
 
 
 def test_schema_is_valid_and_takes_the_example() -> None:

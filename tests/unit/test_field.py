@@ -13,13 +13,11 @@ import pytest
 from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.core.manifest.validate import competing_findings, validate
 from kschedpatch.core.offline import lint_config
-from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.planner import plan_static_pod
-from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.patchfile import check_patch
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import GENERATIONS, Plan
 from kschedpatch.report.directory import write_plan
+from tests.unit.patches import patch_input
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -31,16 +29,7 @@ def manifest(name: str = "kubeadm/v1.34.yaml") -> Manifest:
 
 
 def planned(spec: dict[str, Any], base: Manifest | None = None) -> Plan:
-    value = {
-        "apiVersion": "kschedpatch.io/v1",
-        "kind": "SchedulerPatch",
-        "metadata": {"name": "field"},
-        "spec": spec,
-    }
-    places = Places("patch.yaml", None)
-    patch, findings = check_patch(value, places)
-    assert patch is not None, findings
-    return plan_static_pod(PatchInput(patch, places), base or manifest())
+    return plan_static_pod(patch_input(spec, name="field"), base or manifest())
 
 
 def codes(plan: Plan) -> list[str]:

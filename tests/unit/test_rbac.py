@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from kschedpatch.core.clusterobjects import Objects, rbac_for
-from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.rbac.risks import risks_of
 from kschedpatch.core.schedconfig.election import election
-from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.patchfile import check_patch
 from kschedpatch.model.kubeversion import KubeVersion
-from kschedpatch.model.sources import source_file
+from tests.unit.patches import patch_input
 
 USER = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:kube-scheduler"}
 ROLE = """\
@@ -37,17 +34,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: SUBJECT}]
 
 
 def objects_for(rbac: dict[str, Any], manifest: str = "") -> Objects:
-    value = {
-        "apiVersion": "kschedpatch.io/v1",
-        "kind": "SchedulerPatch",
-        "metadata": {"name": "mine"},
-        "spec": {"rbac": rbac},
-    }
-    places = Places("patch.yaml", None)
-    patch, findings = check_patch(value, places)
-    assert patch is not None, findings
-    sources = {"own.yaml": source_file("own.yaml", "own.yaml", manifest.encode())}
-    given = PatchInput(patch, places, sources)
+    given = patch_input({"rbac": rbac}, name="mine", files={"own.yaml": manifest})
     return rbac_for(given, KubeVersion(34), election({}, {}))
 
 

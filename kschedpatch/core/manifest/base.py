@@ -41,9 +41,3 @@ def choose_base(current: Manifest, given: Manifest | None) -> BaseChoice:
         message = f"it is {base_hash(given.text)}, and {current.file} was made from {named}"
         return BaseChoice(None, (found("M025", message, file=given.file),))
     return BaseChoice(given, ())
-
-
-def unpatch(current: Manifest, base: Manifest) -> str | None:
-    """The bytes from before the patch; None when this base is not what the manifest names."""
-    choice = choose_base(current, base)
-    return choice.base.text if choice.base else None

@@ -22,13 +22,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from kschedpatch.core.manifest.document import read_manifest
-from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.planner import plan_static_pod
-from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.patchfile import check_patch
 from kschedpatch.model.kubeversion import parse_version
 from kschedpatch.model.plan import Plan
-from kschedpatch.model.sources import source_file
+from tests.unit.patches import patch_input
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "manifests"
@@ -43,24 +40,12 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def plan_for(case: dict[str, Any]) -> Plan:
-    value = {
-        "apiVersion": "kschedpatch.io/v1",
-        "kind": "SchedulerPatch",
-        "metadata": {"name": "case"},
-        "spec": case["spec"],
-    }
-    patch, findings = check_patch(value, Places("patch.yaml", None))
-    assert patch is not None, findings
-    sources = {
-        name: source_file(name, name, content.encode())
-        for name, content in case.get("files", {}).items()
-    }
     text = case["manifest"]
     data = text.encode() if "\n" in text else (FIXTURES / text).read_bytes()
     reading = read_manifest(data, "kube-scheduler.yaml")
     assert reading.manifest is not None, reading.findings
     version = parse_version(case["version"]) if "version" in case else None
-    given = PatchInput(patch, Places("patch.yaml", None), sources)
+    given = patch_input(case["spec"], name="case", files=case.get("files"))
     return plan_static_pod(given, reading.manifest, version=version)
 
 

@@ -9,17 +9,14 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kschedpatch.core.manifest.base import choose_base, unpatch
+from kschedpatch.core.manifest.base import choose_base
 from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.core.manifest.flags import effective
 from kschedpatch.core.manifest.validate import validate
-from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.planner import plan_static_pod
-from kschedpatch.core.yamltext.places import Places
-from kschedpatch.inputs.patchfile import check_patch
 from kschedpatch.model.finding import has_errors
 from kschedpatch.model.plan import Plan
-from kschedpatch.model.sources import source_file
+from tests.unit.patches import patch_input
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "manifests"
 SETTINGS = settings(
@@ -85,17 +82,7 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def planned(spec: dict[str, Any], base: Manifest) -> Plan:
-    value = {
-        "apiVersion": "kschedpatch.io/v1",
-        "kind": "SchedulerPatch",
-        "metadata": {"name": "property"},
-        "spec": spec,
-    }
-    places = Places("patch.yaml", None)
-    patch, findings = check_patch(value, places)
-    assert patch is not None, findings
-    sources = {"a": source_file("a", "a", b"content")}
-    return plan_static_pod(PatchInput(patch, places, sources), base)
+    return plan_static_pod(patch_input(spec, name="property", files={"a": "content"}), base)
 
 
 def reread(text: str) -> Manifest:
@@ -153,8 +140,11 @@ def test_a_changed_patch_leaves_nothing_of_the_old_one(
 @given(st.sampled_from(GOOD), specs())
 def test_unpatching_restores_the_bytes(name: str, spec: dict[str, Any]) -> None:
     base = manifest(name)
-    after = planned(spec, base).after
-    assert unpatch(reread(after), base) == base.text
+    patched = reread(planned(spec, base).after)
+    chosen = choose_base(patched, base if patched.is_patched else None)
+    assert chosen.base is not None
+    nothing = patch_input({}, name="property")
+    assert plan_static_pod(nothing, chosen.base, current=patched).after == base.text
 
 
 @SETTINGS
