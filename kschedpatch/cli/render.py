@@ -72,8 +72,9 @@ def render(
         version,
     )
     plan = result.plan
-    data = plan_data(plan) if plan is not None and plan.ok else {}
-    outcome = Outcome("RenderResult", result.findings, bool(plan and plan.changed), data)
+    ok = plan is not None and plan.ok
+    data = plan_data(plan) if plan is not None and ok else {}
+    outcome = Outcome("RenderResult", result.findings, bool(plan and ok and plan.changed), data)
     if output is Format.TABLE and result.findings:
         paint = paint_for(sys.stderr)
         complain(finding_lines(result.findings, paint) + summary(result.findings, paint))

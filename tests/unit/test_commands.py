@@ -260,6 +260,9 @@ def test_errors_write_nothing(tmp_path: Path) -> None:
     assert "Nothing was written." in ran.err
     assert not out.exists()
     assert ran.out == ""
+    document = json.loads(run("render", "--arg", "v=5", "--manifest", broken, "-o", "json").out)
+    assert (document["exitCode"], document["changed"]) == (2, False)
+    assert "manifest" not in document
 
 
 @pytest.mark.parametrize(
