@@ -1,0 +1,89 @@
+"""What one look at a node tells: values, as the node half reported them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kschedpatch.model.kubeversion import KubeVersion
+from kschedpatch.model.revision import OpenTransaction, Revision
+
+
+class ManifestFile(NamedTuple):
+    """The scheduler's manifest, or another file of its directory that speaks of the scheduler."""
+
+    path: str
+    content: bytes
+    sha256: str
+    mode: str = ""
+    owner: str = ""
+    """``uid:gid``."""
+
+
+class LivePod(NamedTuple):
+    """The static scheduler's container that runs now, read from /proc and its log directory."""
+
+    uid: str
+    """The kubelet's hash of the manifest (config.hash)."""
+    pid: int
+    restarts: int
+    ready: bool
+
+
+class ControlPlaneNode(NamedTuple):
+    """A control-plane node as the API server knows it."""
+
+    name: str
+    addresses: tuple[str, ...]
+
+
+class NodeFacts(NamedTuple):
+    label: str
+    """How the operator named the node."""
+    node_name: str
+    """The node's name in the cluster, from the scheduler's own pod where there is one."""
+    machine_id: str
+    hostname: str
+    kubelet: KubeVersion | None
+    has_systemd: bool
+    tools: frozenset[str]
+    """What of curl, wget, crictl, ctr, kubectl, journalctl, podman, docker … is there."""
+    runtime: str
+    """containerd, cri-o, docker or unknown."""
+    manifests_directory: str
+    """Resolved: where the kubelet really reads."""
+    manifest_problem: str
+    """Empty, or why the manifest can't be changed: missing, symlink, mount, unreadable."""
+    manifest: ManifestFile | None
+    others: tuple[ManifestFile, ...] = ()
+    """Other files there that name kube-scheduler: one of them may define the same pod."""
+    leftovers: tuple[str, ...] = ()
+    """Dot files of ours in that directory."""
+    base: bytes | None = None
+    """The manifest that the current one was made from, if the node keeps it."""
+    original: bytes | None = None
+    live: LivePod | None = None
+    revisions: tuple[Revision, ...] = ()
+    """Newest first."""
+    transaction: OpenTransaction | None = None
+    path_types: Mapping[str, str] = MappingProxyType({})
+    """File, Directory, Socket, CharDevice, BlockDevice or Missing for each path asked about."""
+    images: Mapping[str, bool] = MappingProxyType({})
+    """For each image asked about: is it on the node? Not there at all where nothing can tell."""
+    free_kib: Mapping[str, int] = MappingProxyType({})
+    """Free space where the tool writes, by directory."""
+    kubeadm_at_work: str = ""
+    """The command line of a kubeadm that is changing this node right now."""
+    generation_problem: str = ""
+    """The files of the generation that the manifest names, if they are not as they were staged."""
+    state_format: int = 0
+    """Of /var/lib/kschedpatch; 0 where there is none."""
+    api_answers: bool = False
+    lease_holder: str = ""
+    control_plane: tuple[ControlPlaneNode, ...] = ()
+
+    @property
+    def leads(self) -> bool:
+        holder, _, _ = self.lease_holder.rpartition("_")
+        return bool(holder) and holder == self.node_name
