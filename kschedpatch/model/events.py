@@ -1,4 +1,4 @@
-"""What happens during a roll-out, told as it happens. Reports subscribe; nothing is decided here."""
+"""What happens during a roll-out, told as it happens. Reports subscribe, nothing is decided."""
 
 from __future__ import annotations
 

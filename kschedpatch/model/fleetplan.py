@@ -1,0 +1,77 @@
+"""A plan for all nodes of a cluster: what `plan` shows and `apply` carries out, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from kschedpatch.model.finding import Finding, has_errors
+from kschedpatch.model.plan import ClusterObject, Generation
+
+
+class Health(NamedTuple):
+    """Where the scheduler tells how it is, from its own flags and version."""
+
+    host: str
+    port: int
+    path: str
+    """/readyz from 1.31 on; /healthz before, which proves little."""
+    proves_readiness: bool
+
+
+class Preflight(NamedTuple):
+    """One run of the scheduler with --write-config-to, in a container that reaches nothing."""
+
+    image: str
+    command: tuple[str, ...]
+    """The program and its flags as in the manifest, without those that the run itself sets."""
+    mounts: tuple[tuple[str, str], ...]
+    """Host path and container path; read-only."""
+    env: tuple[tuple[str, str], ...] = ()
+
+
+class NodePlan(NamedTuple):
+    label: str
+    node_name: str
+    machine_id: str
+    manifest_path: str
+    before: str
+    after: str
+    generation: Generation | None
+    health: Health
+    health_before: Health
+    preflight: Preflight
+    image_before: str
+    leads: bool
+    """Holds the lease: its turn comes last."""
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def before_sha256(self) -> str:
+        return hashlib.sha256(self.before.encode()).hexdigest()
+
+    @property
+    def after_sha256(self) -> str:
+        return hashlib.sha256(self.after.encode()).hexdigest()
+
+
+class FleetPlan(NamedTuple):
+    patch_name: str
+    patch_text: str
+    """The patch with everything filled in, as YAML: kept on the nodes, for `verify` and people."""
+    nodes: tuple[NodePlan, ...]
+    """In the order of the roll-out: standbys first, the holder of the lease last."""
+    rbac: tuple[ClusterObject, ...]
+    objects: tuple[ClusterObject, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not has_errors(self.findings)
+
+    @property
+    def changed(self) -> bool:
+        return any(node.changed for node in self.nodes)
