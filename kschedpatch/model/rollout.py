@@ -1,0 +1,114 @@
+"""What a roll-out is told, and what it has to say in the end: values, rendered by the reports."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from kschedpatch.model.events import Phase
+
+
+class OnFailure(StrEnum):
+    """What the first failure does to the nodes that this run has changed already."""
+
+    ROLLBACK_ALL = "rollback-all"
+    ROLLBACK_NODE = "rollback-node"
+    STOP = "stop"
+
+
+class RolloutSettings(NamedTuple):
+    reason: str = ""
+    who: str = ""
+    on_failure: OnFailure = OnFailure.ROLLBACK_ALL
+    settle: float = 5.0
+    """Seconds without a restart before a scheduler counts as proven."""
+    watch_timeout: float = 60.0
+    """Seconds until a scheduler that is not ready, and shows no sign of why, has failed."""
+    confirm_timeout: int = 90
+    """Seconds without a sign of the operator after which a node restores by itself."""
+    preflight: bool = True
+    probe: bool = True
+
+
+class NodeOutcome(StrEnum):
+    CHANGED = "changed"
+    """Switched, proven and confirmed."""
+    UNCHANGED = "unchanged"
+    """As it was before: nothing to do, or nothing was done."""
+    RESTORED = "restored"
+    """Was switched; the former manifest is back and its scheduler ready."""
+    NOT_RESTORED = "not-restored"
+    """Was switched, and nobody has seen the former scheduler ready again."""
+    NOT_REACHED = "not-reached"
+    """Nothing was done there, because nobody could get there."""
+    LEFT_TO_NODE = "left-to-node"
+    """Was switched, then lost: the dead man on the node restores it when his time comes."""
+    UNPROVEN = "unproven"
+    """On the new manifest, unconfirmed or failed, because ``--on-failure stop`` left it so."""
+
+
+class FailureReason(StrEnum):
+    CRASH = "crash"
+    MOUNT = "mount"
+    IMAGE = "image"
+    REFUSED = "refused"
+    """The kubelet does not take the manifest."""
+    DENIED = "denied"
+    """The kubelet's admission, or the API server, says no."""
+    NOT_READY = "not-ready"
+    TIMEOUT = "timeout"
+    LOST = "lost"
+    """The connection to the node."""
+    FOREIGN = "foreign"
+    """Somebody else changed the manifest in the meantime."""
+    DISK = "disk"
+    LOCKED = "locked"
+    TOO_LATE = "too-late"
+    """The node had restored itself before it could be confirmed."""
+    PREFLIGHT = "preflight"
+    RBAC = "rbac"
+    OBJECTS = "objects"
+    PROBE = "probe"
+    TOOL = "tool"
+    """Something that the node half needs is missing on the node."""
+    INTERRUPTED = "interrupted"
+    OTHER = "other"
+
+
+class NodeResult(NamedTuple):
+    label: str
+    node_name: str
+    outcome: NodeOutcome
+    seconds_to_proven: float | None = None
+    """From the switch until the new scheduler was proven."""
+    seconds_to_restored: float | None = None
+    """From the failure until the old one was proven again."""
+    detail: str = ""
+
+
+class Failure(NamedTuple):
+    node: str
+    """The node's label; empty where it concerns the cluster."""
+    phase: Phase
+    reason: FailureReason
+    detail: str = ""
+    log: tuple[str, ...] = ()
+    """The scheduler's last lines."""
+    journal: tuple[str, ...] = ()
+    """The kubelet's lines about it."""
+
+
+class RolloutResult(NamedTuple):
+    run: str
+    kind: str
+    """apply or rollback."""
+    exit_code: int
+    nodes: tuple[NodeResult, ...]
+    failure: Failure | None = None
+    leftovers: tuple[str, ...] = ()
+    """Objects of the cluster that this run brought and that are still there."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        return any(node.outcome is NodeOutcome.CHANGED for node in self.nodes)
