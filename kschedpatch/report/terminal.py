@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple, TextIO
 
-# Controls, line breaks, and what reorders or hides text: soft hyphen, Arabic letter mark,
-# zero-width and directional characters, tags.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+from kschedpatch.model.printable import printable as printable  # noqa: PLC0414  offered here too
+
 _CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
-
-
-def printable(text: str) -> str:
-    """What a file or a node sent, on one line, with escapes instead of what drives a terminal."""
-
-    def escaped(match: re.Match[str]) -> str:
-        code = ord(match[0])
-        if code < 0x100:
-            return "\\n" if code == 0x0A else f"\\x{code:02x}"
-        return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-    safe = _UNSAFE.sub(escaped, text)
-    # Half of a surrogate pair can't be encoded at all.
-    return safe.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class Paint(NamedTuple):

@@ -65,3 +65,14 @@ def test_the_check_itself_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     module.write_text("import subprocess\nfrom kschedpatch.cli import app\n")
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
     assert upward_imports(module) == ["subprocess", "kschedpatch.cli"]
+
+
+@pytest.mark.parametrize("layer", ["core", "model", "inputs"])
+def test_only_the_layers_above_it_reach_for_a_node(
+    layer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / layer / "bad.py"
+    module.parent.mkdir()
+    module.write_text("from kschedpatch.node.session import Session\n")
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    assert upward_imports(module) == ["kschedpatch.node.session"]

@@ -1,0 +1,86 @@
+# shellcheck shell=sh
+# How the script on a node talks with the operator: frames in, records out.
+#
+# In:  a decimal length on a line and exactly that many bytes, once for every payload. `read` takes
+#      single bytes from a pipe, and dd is told to take full blocks: nothing is read ahead, what
+#      follows a frame is still there for the next one.
+# Out: records behind the call's mark, KSP_MARK, that the loader has set.
+#
+# Every command that is started inherits stdin and would eat frames (ssh, crictl exec -i, a `read`
+# loop). So main begins with `frames_open`: frames are then on descriptor 3 and stdin is empty. What
+# is left running in the background must not keep the call's pipes: `cmd 3<&- >/dev/null 2>&1 &`.
+
+frames_open() {
+  exec 3<&0 </dev/null
+}
+
+# Exactly $1 bytes from descriptor 3 to stdout. A file system without space leaves the rest of the
+# frame unread: after a failure no further frame can be had.
+frame_bytes() {
+  if dd if=/dev/null of=/dev/null iflag=fullblock status=none 2>/dev/null; then
+    set -- "$1" iflag=fullblock status=none
+  elif dd if=/dev/null of=/dev/null iflag=fullblock 2>/dev/null; then
+    set -- "$1" iflag=fullblock
+  else
+    # One byte at a time is slow, and the only other size that a short read can't spoil.
+    dd bs=1 count="$1" <&3
+    return
+  fi
+  frame_size=$1
+  shift
+  if [ "$frame_size" -ge 65536 ]; then
+    dd bs=65536 count=$((frame_size / 65536)) "$@" <&3 || return 1
+  fi
+  if [ $((frame_size % 65536)) -gt 0 ]; then
+    dd bs=$((frame_size % 65536)) count=1 "$@" <&3 || return 1
+  fi
+}
+
+# frame_to FILE: the next frame as a new file that only its owner can read. A frame that is cut short
+# leaves no file and fails.
+frame_to() {
+  rm -f -- "$1" || return 1
+  IFS= read -r frame_length <&3 || return 1
+  case $frame_length in
+    '' | *[!0-9]* | ?????????????*) return 1 ;;
+  esac
+  if (umask 077 && frame_bytes "$frame_length" >"$1") &&
+    [ "$(($(wc -c <"$1")))" = "$frame_length" ]; then
+    return 0
+  fi
+  rm -f -- "$1"
+  return 1
+}
+
+# One line: line breaks and other controls become blanks. tr is started only where there may be some.
+one_line() {
+  case $1 in
+    *[!0-9A-Za-z._/:=+,@\ -]*) printf '%s' "$1" | LC_ALL=C tr '\000-\037\177' ' ' ;;
+    *) printf '%s' "$1" ;;
+  esac
+}
+
+# emit_fact KEY VALUE
+emit_fact() {
+  printf '@%s fact %s %s\n' "$KSP_MARK" "$1" "$(one_line "$2")"
+}
+
+# emit_step TEXT: what goes on, for people
+emit_step() {
+  printf '@%s step %s\n' "$KSP_MARK" "$(one_line "$1")"
+}
+
+# emit_blob KEY FILE: the bytes of a file. One that shrinks meanwhile is filled up with zero bytes:
+# the length has been said.
+emit_blob() {
+  [ -r "$2" ] && [ -f "$2" ] || return 1
+  blob_length=$(($(wc -c <"$2")))
+  printf '@%s blob %s %s\n' "$KSP_MARK" "$1" "$blob_length"
+  { cat -- "$2"; head -c "$blob_length" /dev/zero; } 2>/dev/null | head -c "$blob_length"
+  echo
+}
+
+# emit_end CODE: the last record. Without it the operator takes the call for cut off.
+emit_end() {
+  printf '@%s end %s\n' "$KSP_MARK" "$1"
+}

@@ -1,0 +1,44 @@
+"""The exec line of a call: a small loader that reads the script as a frame and runs it.
+
+`sh -s` with script and payload on one stdin does not work: shells read ahead and swallow the
+payload, or run it as commands. The loader therefore comes as an argument, and reads exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kschedpatch.node.quoting import Unquotable
+
+# One line, and neither backslash, single quote nor exclamation mark: the remote user's login shell
+# reads it first, and that may be fish or csh. The script is ASCII, so its length in characters is
+# its length in bytes. «x» keeps the command substitution from taking the last line breaks away.
+LOADER = (
+    "LC_ALL=C; export LC_ALL; KSP_MARK=$1; "
+    'echo; echo "@$1 ready"; '
+    "read -r n || exit 98; "
+    '[ "$n" -gt 0 ] 2>/dev/null || exit 98; '
+    "if dd if=/dev/null of=/dev/null iflag=fullblock 2>/dev/null; "
+    'then s=$(dd bs="$n" count=1 iflag=fullblock 2>/dev/null; echo x); '
+    'else s=$(dd bs=1 count="$n" 2>/dev/null; echo x); fi; '
+    "s=${s%x}; "
+    'if [ "${#s}" = "$n" ]; then eval "$s"; else '
+    'echo "kschedpatch: ${#s} of $n bytes of the script arrived" >&2; exit 98; fi'
+)
+
+Arguments = Mapping[str, str] | Sequence[tuple[str, str]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+def call_words(mark: str, verb: str, args: Arguments) -> tuple[str, ...]:
+    """The script sees the mark as $1, the verb as $2, and key=value from $3 on."""
+    pairs = tuple(args.items() if isinstance(args, Mapping) else args)
+    for name in (verb, *(key for key, _ in pairs)):
+        if not _NAME.fullmatch(name):
+            raise Unquotable(f"{name!r} is no name of a verb or an argument")
+    return (
+        *("sh", "-c", LOADER, "kschedpatch", mark, verb),
+        *(f"{key}={value}" for key, value in pairs),
+    )

@@ -1,0 +1,44 @@
+"""Sends the frames of a call from a thread of its own.
+
+The caller reads at the same time: a node that talks before it has read everything would otherwise
+wait for us while we wait for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from kschedpatch.node.errors import ConnectionLost, PayloadChanged
+from kschedpatch.node.payload import Payload, frame
+from kschedpatch.node.transport import Channel
+
+
+class Sender:
+    def __init__(self, channel: Channel, payloads: Sequence[Payload]) -> None:
+        self._channel = channel
+        self._payloads = payloads
+        self.problem: PayloadChanged | None = None
+        self.last_sent = time.monotonic()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def is_sending(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            for payload in self._payloads:
+                for chunk in frame(payload):
+                    self._channel.send(chunk)
+                    self.last_sent = time.monotonic()
+        except PayloadChanged as error:
+            self.problem = error
+        except ConnectionLost:
+            pass  # the reader sees it too, and knows what the node said before
+        # The end of input: a script that waits for a frame that does not come is told so.
+        self._channel.close_stdin()
