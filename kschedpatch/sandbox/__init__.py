@@ -1,0 +1,1 @@
+"""Throwaway control-plane nodes: a real file tree and real shell, a simulated kubelet."""

@@ -1,0 +1,165 @@
+"""The simulated API server that the nodes of a sandbox share: objects by kind and name."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+Object = dict[str, Any]
+
+
+class Kind(NamedTuple):
+    name: str
+    plural: str
+    group: str
+    is_namespaced: bool = True
+
+    @property
+    def full(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+_KINDS = [
+    Kind("Pod", "pods", ""),
+    Kind("Node", "nodes", "", is_namespaced=False),
+    Kind("Namespace", "namespaces", "", is_namespaced=False),
+    Kind("Service", "services", ""),
+    Kind("ServiceAccount", "serviceaccounts", ""),
+    Kind("ConfigMap", "configmaps", ""),
+    Kind("Secret", "secrets", ""),
+    Kind("Event", "events", ""),
+    Kind("Deployment", "deployments", "apps"),
+    Kind("DaemonSet", "daemonsets", "apps"),
+    Kind("Lease", "leases", "coordination.k8s.io"),
+    Kind("Role", "roles", "rbac.authorization.k8s.io"),
+    Kind("RoleBinding", "rolebindings", "rbac.authorization.k8s.io"),
+    Kind("ClusterRole", "clusterroles", "rbac.authorization.k8s.io", is_namespaced=False),
+    Kind(
+        "ClusterRoleBinding",
+        "clusterrolebindings",
+        "rbac.authorization.k8s.io",
+        is_namespaced=False,
+    ),
+    Kind(
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        "apiextensions.k8s.io",
+        is_namespaced=False,
+    ),
+    Kind("PriorityClass", "priorityclasses", "scheduling.k8s.io", is_namespaced=False),
+]
+
+
+class ApiError(Exception):
+    """What the server answers instead: a reason (NotFound, Conflict, …) and its words."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def kind_called(word: str) -> Kind:
+    """A kind as kubectl lets people call it: Pod, pods, leases.coordination.k8s.io."""
+    plain = word.lower().split(".")[0]
+    for kind in _KINDS:
+        if plain in {kind.name.lower(), kind.plural}:
+            return kind
+    short = {"po": "pods", "no": "nodes", "cm": "configmaps", "sa": "serviceaccounts"}
+    short |= {"ns": "namespaces", "deploy": "deployments", "crd": "customresourcedefinitions"}
+    if plain in short:
+        return kind_called(short[plain])
+    return Kind(word, plain if plain.endswith("s") else plain + "s", word.partition(".")[2])
+
+
+class ApiServer:
+    def __init__(self) -> None:
+        self.is_up = True
+        self._objects: dict[tuple[str, str, str], Object] = {}
+        self._versions = itertools.count(1000)
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Object:
+        found = self._objects.get(self._key(kind, name, namespace))
+        if found is None:
+            raise ApiError("NotFound", f'{kind_called(kind).full} "{name}" not found')
+        return copy.deepcopy(found)
+
+    def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
+        found = self._objects.get(self._key(kind, name, namespace))
+        return copy.deepcopy(found) if found is not None else None
+
+    def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
+        plural = kind_called(kind).plural
+        for (found, space, _), item in sorted(self._objects.items()):
+            if found == plural and namespace in (None, space):
+                yield copy.deepcopy(item)
+
+    def create(self, item: Object) -> Object:
+        kind, name, namespace = _identity(item)
+        if self.find(kind, name, namespace) is not None:
+            raise ApiError("AlreadyExists", f'{kind_called(kind).full} "{name}" already exists')
+        return self._store(item, None)
+
+    def replace(self, item: Object) -> Object:
+        """As an update: the resourceVersion, where it is given, must be the present one."""
+        kind, name, namespace = _identity(item)
+        present = self.get(kind, name, namespace)
+        given = item["metadata"].get("resourceVersion")
+        if given not in (None, "", present["metadata"]["resourceVersion"]):
+            raise ApiError(
+                "Conflict",
+                f'Operation cannot be fulfilled on {kind_called(kind).full} "{name}": the object '
+                "has been modified; please apply your changes to the latest version and try again",
+            )
+        return self._store(item, present)
+
+    def apply(self, item: Object) -> tuple[Object, str]:
+        """The object and what became of it: created, configured or unchanged."""
+        kind, name, namespace = _identity(item)
+        present = self.find(kind, name, namespace)
+        if present is None:
+            return self._store(item, None), "created"
+        merged = _merged(present, item)
+        if merged == present:
+            return present, "unchanged"
+        return self._store(merged, present), "configured"
+
+    def delete(self, kind: str, name: str, namespace: str = "") -> None:
+        if self._objects.pop(self._key(kind, name, namespace), None) is None:
+            raise ApiError("NotFound", f'{kind_called(kind).full} "{name}" not found')
+
+    def _store(self, item: Object, present: Object | None) -> Object:
+        kind, name, namespace = _identity(item)
+        stored = copy.deepcopy(item)
+        metadata = stored["metadata"]
+        former = (present or {}).get("metadata", {})
+        metadata["uid"] = former.get("uid") or str(uuid.uuid4())
+        metadata["resourceVersion"] = str(next(self._versions))
+        created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata["creationTimestamp"] = former.get("creationTimestamp") or created
+        if kind_called(kind).is_namespaced:
+            metadata["namespace"] = namespace or "default"
+        self._objects[self._key(kind, name, namespace)] = stored
+        return copy.deepcopy(stored)
+
+    @staticmethod
+    def _key(kind: str, name: str, namespace: str) -> tuple[str, str, str]:
+        found = kind_called(kind)
+        return found.plural, (namespace or "default") if found.is_namespaced else "", name
+
+
+def _identity(item: Object) -> tuple[str, str, str]:
+    metadata = item.get("metadata") or {}
+    return str(item.get("kind")), str(metadata.get("name", "")), metadata.get("namespace") or ""
+
+
+def _merged(present: Any, wanted: Any) -> Any:
+    if isinstance(present, dict) and isinstance(wanted, dict):
+        return {
+            **present,
+            **{key: _merged(present.get(key), value) for key, value in wanted.items()},
+        }
+    return copy.deepcopy(wanted)

@@ -1,0 +1,225 @@
+"""kubectl of a sandbox: the verbs that the tool uses, on the simulated API server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kschedpatch.core.yamltext.nodes import value_of
+from kschedpatch.core.yamltext.reader import read
+from kschedpatch.sandbox.apiserver import ApiError, ApiServer, Object, kind_called
+from kschedpatch.sandbox.requests import Reply
+
+_WITH_VALUE = frozenset(
+    """-n --namespace -o --output -f --filename -l --selector -p --patch --type --as --as-group
+    --timeout --for --raw --kubeconfig --request-timeout --field-manager --context
+    --field-selector --subresource""".split()
+)
+
+
+class Call(NamedTuple):
+    words: tuple[str, ...]
+    options: dict[str, str]
+
+    def option(self, *names: str, default: str = "") -> str:
+        return next((self.options[name] for name in names if name in self.options), default)
+
+
+def parse(arguments: Iterable[str]) -> Call:
+    words: list[str] = []
+    options: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-") or word == "-":
+            words.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if not equals and name in _WITH_VALUE and rest:
+            value = rest.pop(0)
+        options[name] = value if equals or name in _WITH_VALUE else "true"
+    return Call(tuple(words), options)
+
+
+class Kubectl:
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        self.denied: set[tuple[str, str]] = set()
+        """(verb, resource) pairs that ``auth can-i`` answers with no."""
+
+    def run(self, arguments: tuple[str, ...], stdin: bytes) -> Reply:
+        call = parse(arguments)
+        verb = call.words[0] if call.words else ""
+        if verb == "version" and call.options.get("--client"):
+            return Reply(0, "Client Version: simulated\n")
+        if not self._api.is_up:
+            text = "The connection to the server 10.0.0.11:6443 was refused"
+            return Reply(1, "", f"{text} - did you specify the right host or port?\n", delay=0.1)
+        try:
+            return self._verb(verb, call, stdin)
+        except ApiError as error:
+            if error.reason == "NotFound" and call.options.get("--ignore-not-found"):
+                return Reply(0, "", "")
+            return Reply(1, "", f"Error from server ({error.reason}): {error}\n")
+
+    def _verb(self, verb: str, call: Call, stdin: bytes) -> Reply:
+        if verb == "get":
+            return self._get(call)
+        if verb in {"apply", "create", "replace"}:
+            return self._write(verb, call, stdin)
+        if verb == "delete":
+            return self._delete(call, stdin)
+        if verb == "patch":
+            return self._patch(call)
+        if verb == "auth":
+            asked = (call.words[2], call.words[3].split("/")[0].split(".")[0])
+            return Reply(1, "no\n") if asked in self.denied else Reply(0, "yes\n")
+        if verb in {"wait", "rollout", "version", "api-resources", "label", "annotate"}:
+            return Reply(0)
+        return Reply(1, "", f'error: unknown command "{verb}" for "kubectl"\n')
+
+    def _get(self, call: Call) -> Reply:
+        raw = call.option("--raw")
+        if raw:
+            return self._raw(raw)
+        namespace: str | None = call.option("-n", "--namespace", default="default")
+        if call.options.get("-A") or call.options.get("--all-namespaces"):
+            namespace = None
+        kind, _, name = call.words[1].partition("/")
+        names = ([name] if name else []) + list(call.words[2:])
+        if names:
+            items = []
+            for wanted in names:
+                try:
+                    items.append(self._api.get(kind, wanted, namespace or ""))
+                except ApiError:
+                    if not call.options.get("--ignore-not-found"):
+                        raise
+            if not items:
+                return Reply(0)
+            shown: Any = items[0] if len(names) == 1 else _list(items)
+            return Reply(0, _shown(shown, items, call))
+        if not kind_called(kind).is_namespaced:
+            namespace = None
+        items = list(self._api.all(kind, namespace))
+        selector = call.option("-l", "--selector")
+        items = [item for item in items if _selected(item, selector)]
+        items = [item for item in items if _field(item, call.option("--field-selector"))]
+        return Reply(0, _shown(_list(items), items, call))
+
+    def _raw(self, path: str) -> Reply:
+        if re.fullmatch(r"/(livez|readyz|healthz)(\?.*)?", path):
+            return Reply(0, "ok")
+        match = re.fullmatch(
+            r"/apis?/.*?(?:namespaces/([^/]+)/)?([a-z]+)/([^/]+)", path.partition("?")[0]
+        )
+        if match is None:
+            raise ApiError("NotFound", "the server could not find the requested resource")
+        found = self._api.get(match[2], match[3], match[1] or "")
+        return Reply(0, json.dumps(found) + "\n")
+
+    def _write(self, verb: str, call: Call, stdin: bytes) -> Reply:
+        lines, shown = [], []
+        for item in _objects(stdin):
+            namespace = call.option("-n", "--namespace")
+            if namespace:
+                item["metadata"].setdefault("namespace", namespace)
+            if call.option("--dry-run") in {"server", "client", "true"}:
+                result, done = item, f"{verb} (server dry run)"
+            elif verb == "create":
+                result, done = self._api.create(item), "created"
+            elif verb == "replace":
+                result, done = self._api.replace(item), "replaced"
+            else:
+                result, done = self._api.apply(item)
+                done = "serverside-applied" if call.options.get("--server-side") else done
+            kind = kind_called(str(item["kind"]))
+            lines.append(f"{kind.name.lower()}/{item['metadata']['name']} {done}\n")
+            shown.append(result)
+        if call.option("-o", "--output"):
+            return Reply(0, _shown(shown[0] if len(shown) == 1 else _list(shown), shown, call))
+        return Reply(0, "".join(lines))
+
+    def _delete(self, call: Call, stdin: bytes) -> Reply:
+        lines = []
+        targets = [
+            (str(item["kind"]), item["metadata"]["name"], item["metadata"].get("namespace", ""))
+            for item in (_objects(stdin) if call.option("-f", "--filename") else ())
+        ]
+        if not targets:
+            kind, _, name = call.words[1].partition("/")
+            names = ([name] if name else []) + list(call.words[2:])
+            targets = [(kind, n, call.option("-n", "--namespace")) for n in names]
+        for kind, name, namespace in targets:
+            try:
+                self._api.delete(kind, name, namespace or call.option("-n", "--namespace"))
+            except ApiError:
+                if not call.options.get("--ignore-not-found"):
+                    raise
+                continue
+            lines.append(f'{kind_called(kind).name.lower()} "{name}" deleted\n')
+        return Reply(0, "".join(lines))
+
+    def _patch(self, call: Call) -> Reply:
+        kind, _, name = call.words[1].partition("/")
+        name = name or call.words[2]
+        found = self._api.get(kind, name, call.option("-n", "--namespace"))
+        patch = json.loads(call.option("-p", "--patch"))
+        self._api.apply({**patch, "kind": found["kind"], "metadata": {
+            **patch.get("metadata", {}), **{k: v for k, v in found["metadata"].items()
+                                            if k in {"name", "namespace"}}}})  # fmt: skip
+        return Reply(0, f"{kind_called(kind).name.lower()}/{name} patched\n")
+
+
+def _list(items: list[Object]) -> Object:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}
+
+
+def _shown(value: Any, items: list[Object], call: Call) -> str:
+    output = call.option("-o", "--output")
+    if output == "name":
+        return "".join(f"{i['kind'].lower()}/{i['metadata']['name']}\n" for i in items)
+    if output.startswith("jsonpath="):
+        found: Any = value
+        for step in output.removeprefix("jsonpath=").strip("{}'.").split("."):
+            found = found.get(step, "") if isinstance(found, dict) else ""
+        return str(found)
+    if output in {"json", "yaml"}:
+        return json.dumps(value) + "\n"
+    return "".join(f"{item['metadata']['name']}\n" for item in items)
+
+
+def _selected(item: Object, selector: str) -> bool:
+    labels = item.get("metadata", {}).get("labels") or {}
+    for part in filter(None, selector.split(",")):
+        key, equals, value = part.replace("==", "=").partition("=")
+        if key not in labels or (equals and labels[key] != value):
+            return False
+    return True
+
+
+def _field(item: Object, selector: str) -> bool:
+    for part in filter(None, selector.split(",")):
+        path, _, value = part.replace("==", "=").partition("=")
+        found: Any = item
+        for step in path.split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        if str(found) != value:
+            return False
+    return True
+
+
+def _objects(stdin: bytes) -> list[Object]:
+    reading = read(stdin, max_bytes=1 << 20, max_nodes=50_000)
+    found: list[Object] = []
+    for document in reading.documents:
+        value = value_of(document)
+        if isinstance(value, dict) and value.get("kind") == "List":
+            found += value.get("items") or []
+        elif isinstance(value, dict):
+            found.append(value)
+    if not found:
+        raise ApiError("BadRequest", "error: no objects passed to apply")
+    return found

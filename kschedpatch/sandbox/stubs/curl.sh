@@ -1,0 +1,69 @@
+#!/bin/sh
+# Health endpoints: sim/serving has a line a listener: host, port, then path=code words.
+sim=${0%/*}/../../sim
+url='' out='' write='' fail='' quiet_errors=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --max-time | -m | --connect-timeout | --cert | --key | --cacert | -H | -X | --retry | -T) shift ;;
+    -o | --output | -O) out=$2; shift ;;
+    -w | --write-out) write=$2; shift ;;
+    --fail) fail=1 ;;
+    --silent) quiet_errors=1 ;;
+    --*) ;;
+    -*)
+      case $1 in *f*) fail=1 ;; esac
+      case $1 in *s*) quiet_errors=1 ;; esac
+      case $1 in *S*) quiet_errors='' ;; esac
+      case $1 in *o) out=$2; shift ;; esac
+      ;;
+    *) url=$1 ;;
+  esac
+  shift
+done
+rest=${url#*://}
+path=/${rest#*/}
+path=${path%%\?*}
+address=${rest%%/*}
+port=${address##*:}
+host=${address%:*}
+
+code=''
+while read -r s_host s_port s_paths; do
+  [ "$s_port" = "$port" ] || continue
+  case $s_host in
+    0.0.0.0 | :: | "$host") ;;
+    127.0.0.1) [ "$host" = localhost ] || continue ;;
+    *) continue ;;
+  esac
+  code=404
+  for word in $s_paths; do
+    [ "${word%%=*}" != "$path" ] || code=${word#*=}
+  done
+done <"$sim/serving"
+
+if [ -z "$code" ]; then
+  [ -z "$write" ] || printf '000'
+  [ -n "$quiet_errors" ] || echo "curl: (7) Failed to connect to $host port $port: Connection refused" >&2
+  case $0 in *wget) exit 4 ;; esac
+  exit 7
+fi
+body=ok
+[ "$code" = 200 ] || body="[-]${path#/} failed: reason withheld"
+[ "$code" != 404 ] || body='404 page not found'
+case $0 in
+  *wget)
+    [ "$code" = 200 ] || exit 8
+    ;;
+esac
+if [ -n "$fail" ] && [ "$code" -ge 400 ]; then
+  body=''
+fi
+case $out in
+  '' | -) printf '%s' "$body" ;;
+  *) printf '%s' "$body" >"$out" ;;
+esac
+case $write in
+  *http_code* | *response_code*) printf '%s' "$code" ;;
+esac
+[ -z "$fail" ] || [ "$code" -lt 400 ] || exit 22
+exit 0

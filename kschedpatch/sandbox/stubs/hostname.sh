@@ -1,0 +1,3 @@
+#!/bin/sh
+read -r name <"${0%/*}/../../sim/name"
+echo "$name"
