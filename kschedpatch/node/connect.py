@@ -1,0 +1,35 @@
+"""Opens the way to a node, of the kind that was asked for."""
+
+from __future__ import annotations
+
+from kschedpatch.model.nodeaddress import NodeAddress
+from kschedpatch.node.connectoptions import ConnectOptions, TransportKind
+from kschedpatch.node.transport import Transport
+
+
+def connect(address: NodeAddress, options: ConnectOptions) -> Transport:
+    """A connection that is authenticated and ready for commands, or a NeverReached error."""
+    if options.kind is TransportKind.LOCAL:
+        from kschedpatch.node.local import LocalTransport  # noqa: PLC0415  only what is needed
+
+        return LocalTransport(address.label or address.host)
+    if options.kind is TransportKind.OPENSSH:
+        from kschedpatch.node.openssh import open_openssh  # noqa: PLC0415  only what is needed
+
+        return open_openssh(address, options)
+    return _by_paramiko(address, options)
+
+
+def _by_paramiko(address: NodeAddress, options: ConnectOptions) -> Transport:
+    # paramiko takes a quarter of a second to import: not for --help, not for --local.
+    from kschedpatch.node.bastions import Bastions  # noqa: PLC0415
+    from kschedpatch.node.paramiko_ssh import ParamikoTransport  # noqa: PLC0415
+    from kschedpatch.node.route import connected  # noqa: PLC0415
+    from kschedpatch.node.sshconfig import resolve  # noqa: PLC0415
+
+    label = address.label or address.host
+    destination = resolve(address, options.ssh_config, options.user)
+    if destination.note and options.on_note is not None:
+        options.on_note(destination.note)
+    link = connected(destination, options, options.bastions or Bastions(), label)
+    return ParamikoTransport(label, link.client, link.release)
