@@ -6,20 +6,11 @@ meaning; one that is no longer used is not given to something else.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kschedpatch.model.code import Code
 from kschedpatch.model.finding import Finding, Path, Severity, format_path
+from kschedpatch.model.nodecodes import NODES
 
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
-
-
-class Code(NamedTuple):
-    code: str
-    severity: Severity
-    title: str
-    why: str
-    runs: bool = False
-    """The kubelet itself may take it: ``why`` gives the reason why it is an error all the same."""
 
 
 # fmt: off
@@ -289,7 +280,7 @@ _VERSION = (
 # fmt: on
 
 CODES: dict[str, Code] = {
-    code.code: code for code in (*_TEXT, *_PATCH, *_MANIFEST, *_CONFIG, *_RBAC, *_VERSION)
+    code.code: code for code in (*_TEXT, *_PATCH, *_MANIFEST, *_CONFIG, *_RBAC, *_VERSION, *NODES)
 }
 
 

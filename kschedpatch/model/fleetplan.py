@@ -6,6 +6,7 @@ import hashlib
 from typing import NamedTuple
 
 from kschedpatch.model.finding import Finding, has_errors
+from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import ClusterObject, Generation
 
 
@@ -44,6 +45,9 @@ class NodePlan(NamedTuple):
     image_before: str
     leads: bool
     """Holds the lease: its turn comes last."""
+    kubelet: KubeVersion | None = None
+    path_types: tuple[tuple[str, str], ...] = ()
+    """What the node's paths were when it was planned; a later `apply --plan` compares."""
 
     @property
     def changed(self) -> bool:

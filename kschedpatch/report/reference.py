@@ -19,6 +19,7 @@ _SECTIONS = {
     "C": "The scheduler configuration",
     "R": "RBAC",
     "V": "Versions",
+    "N": "Nodes",
 }
 
 _HEAD = """\

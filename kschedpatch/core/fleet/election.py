@@ -1,0 +1,52 @@
+"""Old and new schedulers run side by side during a roll-out: would both work on the same pods?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kschedpatch.core.fleet.serving import scheduler_container
+from kschedpatch.core.manifest.document import Manifest
+from kschedpatch.core.manifest.flags import effective
+from kschedpatch.core.schedconfig.election import Election, election
+from kschedpatch.model.codes import found
+from kschedpatch.model.finding import Finding
+
+_DEFAULT_PROFILE = "default-scheduler"
+
+
+def election_findings(
+    current: Manifest, after: Manifest, config: dict[str, Any], *, nodes: int
+) -> Iterator[Finding]:
+    """``config`` is the configuration that the patch brings; empty where it brings none."""
+    old_flags = effective(scheduler_container(current))
+    if "config" in old_flags and not current.is_patched:
+        return  # somebody's own file, which nobody has read: what it elects on is not known
+    if current.text == after.text or _DEFAULT_PROFILE not in profile_names(config):
+        return
+    old = election({}, old_flags)
+    new = election(config, effective(scheduler_container(after)))
+    if nodes > 1 and not new.enabled:
+        message = f"without leader election all {nodes} nodes would schedule the same pods"
+        yield found("N024", message, file=after.file, hint="leave --leader-elect=true")
+    elif new.enabled and old.enabled and _lease(old) != _lease(new):
+        message = (
+            f"the live scheduler holds the lease {_lease(old)}, the patch's would hold "
+            f"{_lease(new)}, and both serve {_DEFAULT_PROFILE}"
+        )
+        hint = "keep the lease, or give all profiles a schedulerName of their own"
+        yield found("N024", message, file=after.file, hint=hint)
+
+
+def profile_names(config: dict[str, Any]) -> frozenset[str]:
+    profiles = config.get("profiles")
+    names = [
+        str(profile.get("schedulerName") or _DEFAULT_PROFILE)
+        for profile in (profiles if isinstance(profiles, list) else ())
+        if isinstance(profile, dict)
+    ]
+    return frozenset(names or [_DEFAULT_PROFILE])
+
+
+def _lease(chosen: Election) -> str:
+    return f"{chosen.namespace}/{chosen.name}"
