@@ -9,7 +9,7 @@ ORIGINAL = "original"
 
 class Revision(NamedTuple):
     run: str
-    """The run's id, the same on all nodes, sorted by time; ``original`` is what stood there first."""
+    """The same on all nodes, sorted by time; ``original`` names what stood there first."""
     kind: str
     """apply or rollback; empty for the original."""
     when: int

@@ -1,0 +1,228 @@
+"""The node half as Python sees it: one method a verb, values in and out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+from kschedpatch.model.facts import NodeFacts
+from kschedpatch.model.fleetplan import Health, Preflight
+from kschedpatch.model.plan import Generation
+from kschedpatch.node.factreading import facts_from
+from kschedpatch.node.payload import Payload, bytes_payload, file_payload
+from kschedpatch.node.script import agent_script
+from kschedpatch.node.session import Reply, Session
+
+Say = Callable[[str], None]
+
+#: A verb that waits on the node says so by steps; one that is silent for longer is cut off.
+_SHORT, _LONG, _IDLE = 60.0, 400.0, 60.0
+
+
+class Code(IntEnum):
+    """How a verb ended; the numbers stand in agent/10-node.sh."""
+
+    DONE = 0
+    REFUSED = 10
+    LOCKED = 11
+    BAD = 12
+    TOO_LATE = 13
+    COULD_NOT = 14
+    FOREIGN = 15
+
+
+class VerbFailed(Exception):
+    """The node half answered, and the answer is no."""
+
+    def __init__(self, label: str, verb: str, reply: Reply) -> None:
+        self.label = label
+        self.verb = verb
+        self.code = reply.code
+        self.reason = reply.first("reason", "other")
+        self.detail = reply.first("detail") or reply.stderr or f"exit code {reply.code}"
+        blob = reply.blobs.get("log", b"").decode("utf-8", "replace").splitlines()
+        self.log = (*blob, *reply.all("log"))
+        self.journal = reply.all("journal")
+        self.reply = reply
+        super().__init__(f"{label}: {self.detail}")
+
+
+class Kept(NamedTuple):
+    before: bytes | None
+    after: bytes | None
+
+
+class Proof(NamedTuple):
+    """A scheduler that was seen ready, and stayed so."""
+
+    uid: str
+    seconds: float
+    """From the start of the watch until it was ready."""
+
+
+class Answer(NamedTuple):
+    """What kubectl on the node said."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+class Agent:
+    """Calls may come from several threads: each has a channel of its own."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def label(self) -> str:
+        return self._session.label
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _call(
+        self,
+        verb: str,
+        *args: tuple[str, str],
+        payloads: Sequence[Payload] = (),
+        say: Say | None = None,
+        timeout: float = _SHORT,
+    ) -> Reply:
+        reply = self._session.call(
+            verb, args, payloads, on_step=say, timeout=timeout, idle_timeout=min(timeout, _IDLE)
+        )
+        if reply.code != Code.DONE:
+            raise VerbFailed(self.label, verb, reply)
+        return reply
+
+    def facts(
+        self, paths: Sequence[str] = (), images: Sequence[str] = (), *, api: bool = True
+    ) -> NodeFacts:
+        asked = [*(("path", p) for p in paths), *(("image", i) for i in images)]
+        return facts_from(self.label, self._call("facts", ("api", str(int(api))), *asked))
+
+    def kept(self, run: str) -> Kept:
+        blobs = self._call("kept", ("run", run)).blobs
+        return Kept(blobs.get("before"), blobs.get("after"))
+
+    def lock(self, run: str, kind: str, who: str, extent: int) -> str:
+        """Returns the run whose stale lock was taken over, if there was one."""
+        script = agent_script().encode("ascii")
+        dead_man = files("kschedpatch.node").joinpath("agent/restore.sh").read_bytes()
+        reply = self._call(
+            "lock",
+            ("run", run),
+            ("kind", kind),
+            ("who", who),
+            ("extent", str(extent)),
+            payloads=(bytes_payload(script), bytes_payload(dead_man)),
+        )
+        return reply.first("took_over")
+
+    def unlock(self, run: str) -> None:
+        self._call("unlock", ("run", run))
+
+    def renew(self, run: str) -> str:
+        """Returns the state of the transaction."""
+        return self._call("renew", ("run", run), timeout=20).first("state")
+
+    def stage(
+        self,
+        run: str,
+        manifest: str,
+        patch: str,
+        generation: Generation | None,
+        say: Say | None = None,
+    ) -> None:
+        payloads = [bytes_payload(manifest.encode()), bytes_payload(patch.encode())]
+        args = [("run", run)]
+        if generation is not None:
+            args.append(("generation", generation.id))
+            for staged in generation.files:
+                args.append(("file", f"{staged.mode:04o}:{staged.file.sha256}:{staged.name}"))
+                content = staged.file.content
+                payloads.append(
+                    bytes_payload(content)
+                    if content is not None
+                    else file_payload(
+                        Path(staged.file.location), staged.file.size, staged.file.sha256
+                    )
+                )
+        self._call("stage", *args, payloads=payloads, say=say, timeout=_LONG)
+
+    def preflight(
+        self, run: str, trial: Preflight, image_before: str, *, full: bool, say: Say | None = None
+    ) -> str:
+        """Runs the planned scheduler once; returns by which tool (``none``: none could)."""
+        args = [("run", run), ("image", trial.image)]
+        if full:
+            args += [("word", word) for word in trial.command]
+            args += [("mount", f"{host}:{inside}") for host, inside in trial.mounts]
+            args += [("env", f"{name}={value}") for name, value in trial.env]
+            args.append(("same_image", str(int(trial.image == image_before))))
+            args.append(("config", _config_path(trial)))
+        return self._call("preflight", *args, say=say, timeout=_LONG).first("how", "none")
+
+    def arm(self, run: str, old: str, new: str, patch: str, reason: str) -> None:
+        self._call(
+            "arm",
+            *(("run", run), ("old", old), ("new", new), ("patch", patch), ("reason", reason)),
+        )
+
+    def switch(self, run: str, *, in_place: bool = False, say: Say | None = None) -> None:
+        self._call("switch", ("run", run), ("in_place", str(int(in_place))), say=say)
+
+    def watch(
+        self,
+        run: str,
+        health: Health,
+        *,
+        old: bool = False,
+        settle: float,
+        timeout: float,
+        say: Say | None = None,
+    ) -> Proof:
+        reply = self._call(
+            "watch",
+            ("run", run),
+            ("want", "old" if old else "new"),
+            ("host", f"[{health.host}]" if ":" in health.host else health.host),
+            ("port", str(health.port)),
+            ("path", health.path.lstrip("/")),
+            ("log", str(int(not health.proves_readiness))),
+            ("settle", str(math.ceil(settle))),
+            ("timeout", str(math.ceil(timeout))),
+            say=say,
+            timeout=timeout + settle + _SHORT,
+        )
+        return Proof(reply.first("uid"), int(reply.first("ready_cs", "0")) / 100)
+
+    def confirm(self, run: str) -> None:
+        self._call("confirm", ("run", run), timeout=20)
+
+    def finish(self, run: str, outcome: str) -> None:
+        self._call("finish", ("run", run), ("outcome", outcome))
+
+    def restore(self, run: str, say: Say | None = None) -> str:
+        """Returns how the transaction ended: restored, unswitched, foreign, confirmed."""
+        return self._call("restore", ("run", run), say=say, timeout=120).first("outcome")
+
+    def api(self, words: Sequence[str], stdin: bytes | None = None, timeout: int = 10) -> Answer:
+        args = [*(("word", word) for word in words), ("timeout", str(timeout))]
+        payloads = () if stdin is None else (bytes_payload(stdin),)
+        if stdin is not None:
+            args.append(("stdin", "1"))
+        reply = self._call("api", *args, payloads=payloads, timeout=timeout + 30)
+        err = "\n".join(reply.all("err"))
+        return Answer(int(reply.first("code", "1")), reply.blobs.get("out", b""), err)
+
+
+def _config_path(trial: Preflight) -> str:
+    """Where the host keeps what --config names in the container."""
+    flag = next((w.partition("=")[2] for w in trial.command if w.startswith("--config=")), "")
+    return next((host for host, inside in trial.mounts if inside == flag), "")

@@ -1,0 +1,182 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# Places, and small looks at the node, that the verbs share. Nothing here changes anything.
+#
+# Variables that begin with arg_ are the call's arguments (see 90-main.sh).
+
+R=${KSCHEDPATCH_ROOT:-}
+S=$R/var/lib/kschedpatch
+T=$S/txn
+REVISIONS=$S/revisions
+GENERATIONS=$R/etc/kubernetes/kschedpatch/generations
+UNIT=kschedpatch-deadman.service
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin
+STATE_FORMAT=1
+KEEP=20
+
+# How a verb ends; the operator half knows them by these numbers.
+DONE=0 REFUSED=10 LOCKED=11 BAD=12 TOO_LATE=13 COULD_NOT=14 FOREIGN=15
+
+# finish CODE REASON WORDS: the end of a verb that did not do what was asked
+stop() {
+  emit_fact reason "$2"
+  emit_fact detail "$3"
+  emit_end "$1"
+  exit 0
+}
+
+there() { command -v "$1" >/dev/null 2>&1; }
+hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
+# first_line FILE
+first_line() { if [ -r "$1" ]; then IFS= read -r line_read <"$1"; printf %s "${line_read:-}"; fi; }
+txn() { first_line "$T/$1"; }
+has_systemd() { [ -d "$R/run/systemd/system" ] && there systemctl; }
+boot_id() { first_line "$R/proc/sys/kernel/random/boot_id"; }
+
+# Hundredths of a second since the boot: clocks are set, this is not. Into the variable NOW, because a
+# subshell for each look would cost more than the look.
+now() {
+  IFS=. read -r now_whole now_rest <"$R/proc/uptime" || now_whole=0
+  now_rest=${now_rest%% *}
+  NOW=$((now_whole * 100 + 1${now_rest:-00} - 100))
+}
+uptime_seconds() { now && printf %s $((NOW / 100)); }
+
+# kubelet_setting KEY: a plain value of the kubelet's configuration
+kubelet_setting() {
+  sed -n "s/^$1:[[:space:]]*[\"']\{0,1\}\([^\"'#]*[^\"'#[:space:]]\).*/\1/p" \
+    "$R/var/lib/kubelet/config.yaml" 2>/dev/null | head -n 1
+}
+
+# The directory that the kubelet really reads, and the manifest in it.
+find_manifest() {
+  DIRECTORY=$(kubelet_setting staticPodPath)
+  DIRECTORY=$R${DIRECTORY:-/etc/kubernetes/manifests}
+  DIRECTORY=$(readlink -f "$DIRECTORY" 2>/dev/null || printf %s "$DIRECTORY")
+  MANIFEST=$DIRECTORY/kube-scheduler.yaml
+  LOGS=$(kubelet_setting podLogsDir)
+  LOGS=$R${LOGS:-/var/log/pods}
+}
+
+# The files of a run in the manifests directory (see restore.sh).
+names_of_run() {
+  NEW=$DIRECTORY/.kschedpatch-$1.new
+  OLD=$DIRECTORY/.kschedpatch-$1.old
+  TAKEN=$DIRECTORY/.kschedpatch-$1.restoring
+}
+
+# The static scheduler's process: LIVE_PID, LIVE_UID and LIVE_LOGS, or all empty. A static pod's uid is
+# the kubelet's hash, 32 hex digits; the kubelet mounts /dev/termination-log from the pod's directory,
+# and the pod's log directory tells its name. No runtime has to be asked.
+find_live() {
+  LIVE_PID='' LIVE_UID='' LIVE_LOGS=''
+  for live_file in $(grep -lsE '/pods/[0-9a-f]{32}/containers/kube-scheduler/' "$R"/proc/[0-9]*/mountinfo 2>/dev/null); do
+    live_uid=$(sed -n 's#.*/pods/\([0-9a-f]\{32\}\)/containers/kube-scheduler/.*#\1#p' "$live_file" 2>/dev/null | head -n 1)
+    for live_logs in "$LOGS"/kube-system_kube-scheduler-*_"$live_uid"; do
+      if [ -n "$live_uid" ] && [ -d "$live_logs" ]; then
+        live_file=${live_file%/mountinfo}
+        LIVE_PID=${live_file##*/} LIVE_UID=$live_uid LIVE_LOGS=$live_logs/kube-scheduler
+        return
+      fi
+    done
+  done
+}
+
+# newest_log DIRECTORY: the number of its last log, which is the restart count; -1 without any
+newest_log() {
+  newest=-1
+  for log_file in "$1"/*.log; do
+    log_number=${log_file##*/}
+    log_number=${log_number%.log}
+    case $log_number in '' | *[!0-9]*) continue ;; esac
+    [ "$log_number" -le $newest ] || newest=$log_number
+  done
+  printf %s $newest
+}
+
+# The node's name in the cluster: from the live pod, else from the last one's logs, else the host's.
+node_name() {
+  name_from=${LIVE_LOGS%/kube-scheduler}
+  if [ -z "$name_from" ]; then
+    # shellcheck disable=SC2010,SC2012  # names of pods hold nothing odd
+    name_from=$(ls -dt "$LOGS"/kube-system_kube-scheduler-*_[0-9a-f]* 2>/dev/null | grep -E '_[0-9a-f]{32}$' | head -n 1)
+  fi
+  if [ -n "$name_from" ]; then
+    name_from=${name_from##*/kube-system_kube-scheduler-}
+    printf %s "${name_from%_*}"
+  else
+    hostname | tr '[:upper:]' '[:lower:]'
+  fi
+}
+
+# answer URL: what a health endpoint says, one line
+answer() {
+  if there curl; then
+    curl -sk --max-time 2 "$1" 2>/dev/null | head -c 200
+  elif there wget; then
+    wget -q -O - --no-check-certificate -T 2 "$1" 2>/dev/null | head -c 200
+  fi
+}
+
+# image_there IMAGE: 0 yes, 1 no, 2 nobody can tell
+image_there() {
+  if there crictl; then
+    timeout 20 crictl inspecti "$1" >/dev/null 2>&1
+  elif there ctr; then
+    [ -n "$(timeout 20 ctr -n k8s.io images ls -q "name==$1" 2>/dev/null)" ]
+  elif there docker; then
+    timeout 20 docker image inspect "$1" >/dev/null 2>&1
+  else
+    return 2
+  fi
+}
+
+admin_conf() {
+  for admin_file in admin.conf super-admin.conf; do
+    [ -r "$R/etc/kubernetes/$admin_file" ] && printf %s "$R/etc/kubernetes/$admin_file" && return
+  done
+  return 1
+}
+
+# A kubeadm that changes this node right now: its command line.
+kubeadm_at_work() {
+  for work_file in $(grep -lsa kubeadm "$R"/proc/[0-9]*/cmdline 2>/dev/null); do
+    work_words=$(tr '\000' ' ' <"$work_file" 2>/dev/null)
+    work_program=${work_words%% *}
+    case "${work_program##*/} $work_words" in
+      "kubeadm "*" upgrade "* | "kubeadm "*" join "* | "kubeadm "*" init "* | "kubeadm "*" reset "*)
+        printf %s "$work_words"
+        return ;;
+    esac
+  done
+}
+
+# The state of a transaction, by files alone.
+txn_state() {
+  txn_run=$(txn run)
+  names_of_run "$txn_run"
+  if [ -e "$TAKEN" ]; then
+    printf restoring
+  elif [ -e "$OLD" ]; then
+    if [ -e "$MANIFEST" ]; then printf switched; else printf moved; fi
+  elif [ -e "$NEW" ]; then
+    printf armed
+  elif [ -n "$(txn new)" ] && [ "$(hash_of "$MANIFEST")" = "$(txn new)" ]; then
+    printf confirmed
+  else
+    printf locked
+  fi
+}
+
+# Is he there and counting? His word alone would outlive him.
+dead_man_lives() {
+  [ -e "$T/armed" ] || return 1
+  if has_systemd; then
+    systemctl is-active --quiet "$UNIT"
+  else
+    dead_man_pid=$(txn armed)
+    [ -n "$dead_man_pid" ] && kill -0 "$dead_man_pid" 2>/dev/null
+  fi
+}
+
+# flush FILE: on the disk before anything relies on it
+flush() { sync "$1" 2>/dev/null || sync; }

@@ -1,0 +1,170 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# facts: one look at the node. Creates nothing, not even a directory: `plan` may be run by anybody.
+
+facts() {
+  find_manifest
+  find_live
+  emit_fact hostname "$(hostname)"
+  emit_fact node_name "$(node_name)"
+  emit_fact machine_id "$(first_line "$R/etc/machine-id")"
+  emit_fact kubelet "$(kubelet --version 2>/dev/null)"
+  if has_systemd; then emit_fact systemd 1; fi
+  for facts_tool in curl wget crictl ctr kubectl journalctl podman docker timeout; do
+    if there "$facts_tool"; then emit_fact tool "$facts_tool"; fi
+  done
+  emit_fact runtime "$(facts_runtime)"
+  facts_manifest
+  facts_live
+  facts_state
+  facts_asked
+  for facts_place in "$DIRECTORY" "$R/var/lib"; do
+    emit_fact free_kib "$(df -Pk "$facts_place" 2>/dev/null | sed -n '2s/^.* \([0-9]*\) *[0-9]*% .*/\1/p') ${facts_place#"$R"}"
+  done
+  emit_fact kubeadm "$(kubeadm_at_work)"
+  [ "$arg_api" != 1 ] || facts_api
+  emit_end $DONE
+}
+
+facts_runtime() {
+  facts_socket=$(sed -n 's/.*--container-runtime-endpoint=\([^ "]*\).*/\1/p' "$R/var/lib/kubelet/kubeadm-flags.env" 2>/dev/null)
+  [ -n "$facts_socket" ] || facts_socket=$(kubelet_setting containerRuntimeEndpoint)
+  case $facts_socket in
+    *containerd*) printf containerd ;;
+    *crio*) printf cri-o ;;
+    *docker*) printf docker ;;
+    *) if there ctr; then printf containerd; else printf unknown; fi ;;
+  esac
+}
+
+facts_manifest() {
+  emit_fact directory "${DIRECTORY#"$R"}"
+  emit_fact manifest "${MANIFEST#"$R"}"
+  facts_problem=''
+  if [ -L "$MANIFEST" ]; then
+    facts_problem=symlink
+  elif [ ! -e "$MANIFEST" ]; then
+    facts_problem=missing
+  elif [ ! -f "$MANIFEST" ] || [ ! -r "$MANIFEST" ]; then
+    facts_problem=unreadable
+  elif grep -qsF " $MANIFEST " /proc/self/mountinfo; then
+    facts_problem=mount
+  fi
+  emit_fact manifest_problem "$facts_problem"
+  if [ -f "$MANIFEST" ]; then
+    emit_fact manifest_stat "$(stat -c '%a %u:%g' "$MANIFEST")"
+    emit_blob manifest "$MANIFEST"
+    facts_base
+  fi
+  facts_number=0
+  for facts_file in "$DIRECTORY"/*; do
+    if [ "$facts_file" != "$MANIFEST" ] && [ -f "$facts_file" ] && [ $facts_number -lt 10 ] &&
+      [ "$(($(wc -c <"$facts_file")))" -le 1048576 ] && grep -qs kube-scheduler "$facts_file"; then
+      emit_fact other "$facts_number ${facts_file#"$R"}"
+      emit_blob "other-$facts_number" "$facts_file"
+      facts_number=$((facts_number + 1))
+    fi
+  done
+  for facts_file in "$DIRECTORY"/.kschedpatch-*; do
+    if [ -e "$facts_file" ]; then emit_fact leftover "${facts_file##*/}"; fi
+  done
+}
+
+# What the manifest was made from, by the hash that its own annotation names.
+facts_base() {
+  facts_hash=$(sed -n 's/.*kschedpatch\.io\/base["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}sha256:\([0-9a-f]\{64\}\).*/\1/p' "$MANIFEST" | head -n 1)
+  [ -n "$facts_hash" ] || return 0
+  for facts_file in "$REVISIONS"/*/before "$REVISIONS"/*/base; do
+    if [ -f "$facts_file" ] && [ "$(hash_of "$facts_file")" = "$facts_hash" ]; then
+      emit_blob base "$facts_file"
+      return
+    fi
+  done
+}
+
+facts_live() {
+  [ -n "$LIVE_PID" ] || return 0
+  facts_port=$(sed -n 's/.*--secure-port=\([0-9]*\).*/\1/p' "$MANIFEST" 2>/dev/null | tail -n 1)
+  facts_host=$(sed -n 's/.*--bind-address=\([0-9a-fA-F.:]*\).*/\1/p' "$MANIFEST" 2>/dev/null | tail -n 1)
+  case $facts_host in '' | 0.0.0.0 | ::) facts_host=127.0.0.1 ;; *:*) facts_host="[$facts_host]" ;; esac
+  facts_ready=0
+  for facts_path in readyz healthz; do
+    facts_said=$(answer "https://$facts_host:${facts_port:-10259}/$facts_path")
+    case $facts_said in
+      ok) facts_ready=1 && break ;;
+      *404* | *'not found'*) ;; # before 1.31 there is no /readyz
+      *) break ;;
+    esac
+  done
+  emit_fact live "$LIVE_UID $LIVE_PID $(newest_log "$LIVE_LOGS") $facts_ready"
+}
+
+facts_state() {
+  [ -d "$S" ] || return 0
+  emit_fact format "$(first_line "$S/format")"
+  for facts_file in "$REVISIONS"/*/meta; do
+    [ -f "$facts_file" ] || continue
+    facts_run=${facts_file%/meta}
+    facts_run=${facts_run##*/}
+    emit_blob "meta-$facts_run" "$facts_file"
+    emit_fact outcome "$facts_run $(first_line "$REVISIONS/$facts_run/outcome")"
+  done
+  if [ -f "$REVISIONS/original/before" ]; then emit_blob original "$REVISIONS/original/before"; fi
+  facts_generation
+  [ -d "$T" ] || return 0
+  facts_left=$(txn deadline)
+  facts_lives=0
+  if dead_man_lives; then facts_lives=1; fi
+  emit_fact txn "$(txn run) $(txn kind) $(txn since) $(txn_state) $((${facts_left:-0} - $(uptime_seconds))) $facts_lives $(txn who)"
+}
+
+# Are the files that the manifest points to still what was staged?
+facts_generation() {
+  facts_id=$(sed -n 's/.*kschedpatch\.io\/generation["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}\([0-9a-f]*\).*/\1/p' "$MANIFEST" 2>/dev/null | head -n 1)
+  [ -n "$facts_id" ] || return 0
+  if [ ! -f "$GENERATIONS/$facts_id/.sha256" ]; then
+    emit_fact generation_problem "$GENERATIONS/$facts_id is gone or not complete"
+  else
+    facts_said=$(cd "$GENERATIONS/$facts_id" && sha256sum -c .sha256 2>/dev/null | grep -v ': OK$' | head -n 3)
+    [ -z "$facts_said" ] || emit_fact generation_problem "in $GENERATIONS/$facts_id: $facts_said"
+  fi
+}
+
+# Paths and images that the patch asks about.
+facts_asked() {
+  printf '%s' "$arg_path" | while IFS= read -r facts_file; do
+    facts_at=$R$facts_file
+    if [ -d "$facts_at" ]; then facts_type=Directory
+    elif [ -f "$facts_at" ]; then facts_type=File
+    elif [ -S "$facts_at" ]; then facts_type=Socket
+    elif [ -c "$facts_at" ]; then facts_type=CharDevice
+    elif [ -b "$facts_at" ]; then facts_type=BlockDevice
+    elif [ -e "$facts_at" ]; then facts_type=Other
+    else facts_type=Missing; fi
+    emit_fact path "$facts_type $facts_file"
+  done
+  printf '%s' "$arg_image" | while IFS= read -r facts_image; do
+    image_there "$facts_image"
+    case $? in
+      0) emit_fact image "1 $facts_image" ;;
+      1) emit_fact image "0 $facts_image" ;;
+    esac
+  done
+}
+
+facts_api() {
+  if ! there kubectl || ! facts_conf=$(admin_conf); then return 0; fi
+  facts_answer=$(timeout 15 kubectl "--kubeconfig=$facts_conf" --request-timeout=5s -n kube-system get lease kube-scheduler -o 'jsonpath={.spec.holderIdentity}' 2>/dev/null) || return 0
+  emit_fact api 1
+  emit_fact holder "$facts_answer"
+  timeout 15 kubectl "--kubeconfig=$facts_conf" --request-timeout=5s get nodes -l node-role.kubernetes.io/control-plane \
+    -o 'jsonpath={range .items[*]}{.metadata.name}{range .status.addresses[*]}{" "}{.address}{end}{"\n"}{end}' 2>/dev/null |
+    while IFS= read -r facts_answer; do emit_fact control_plane "$facts_answer"; done
+}
+
+# kept: the manifests that a run keeps
+kept() {
+  for kept_name in before after; do
+    if [ -f "$REVISIONS/$arg_run/$kept_name" ]; then emit_blob $kept_name "$REVISIONS/$arg_run/$kept_name"; fi
+  done
+  emit_end $DONE
+}

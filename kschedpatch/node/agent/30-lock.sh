@@ -1,0 +1,108 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# lock, unlock, renew: a transaction on this node has one owner. The directory is the lock: making it
+# either works or does not.
+
+# The tool's directory, its format, and this script for people who are on the node without the tool.
+open_state() {
+  if [ -d "$S" ]; then
+    state_format=$(first_line "$S/format")
+    case $state_format in
+      '' | "$STATE_FORMAT") ;;
+      *) stop "$REFUSED" format "$S was written by a newer kschedpatch (format $state_format)" ;;
+    esac
+  fi
+  mkdir -p "$REVISIONS" && chmod 700 "$S" "$REVISIONS" || stop "$COULD_NOT" disk "can't write to $S"
+  printf '%s\n' "$STATE_FORMAT" >"$S/format" || stop "$COULD_NOT" disk "can't write to $S"
+  # By rename: a dead man of an earlier run may be reading his file right now.
+  for state_file in agent.sh restore.sh; do
+    frame_to "$S/.$state_file.new" && chmod 700 "$S/.$state_file.new" &&
+      mv -f "$S/.$state_file.new" "$S/$state_file" || stop "$COULD_NOT" disk "can't write $S/$state_file"
+  done
+}
+
+# lock run=... kind=... who=... extent=SECONDS, payloads: agent.sh, restore.sh
+lock() {
+  find_manifest
+  open_state
+  lock_tries=0
+  until mkdir "$T" 2>/dev/null; do
+    [ -d "$T" ] || stop "$COULD_NOT" disk "can't make $T"
+    [ "$(txn run)" != "$arg_run" ] || break
+    lock_tries=$((lock_tries + 1))
+    if [ $lock_tries -gt 2 ] || ! lock_is_stale; then
+      emit_fact owner_run "$(txn run)"
+      emit_fact owner "$(txn who)"
+      emit_fact since "$(txn since)"
+      emit_fact state "$(txn_state)"
+      lock_until=$(txn deadline)
+      emit_fact deadline_in $((${lock_until:-0} - $(uptime_seconds)))
+      stop "$LOCKED" locked "another run holds this node"
+    fi
+    emit_fact took_over "$(txn run)"
+    # One of two who find it stale moves it away; the other finds the winner's lock.
+    mv "$T" "$S/.stale-$arg_run" 2>/dev/null && rm -rf "$S/.stale-$arg_run"
+  done
+  {
+    printf '%s\n' "$arg_kind" >"$T/kind" && printf '%s\n' "$arg_who" >"$T/who" &&
+      date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && boot_id >"$T/boot" &&
+      set_deadline && printf '%s\n' "$arg_run" >"$T/run" # the last: what has no run is half made
+  } 2>/dev/null || {
+    rm -rf "$T"
+    stop "$COULD_NOT" disk "can't write to $T"
+  }
+  emit_end "$DONE"
+}
+
+# Nobody's: its time is over (or the node was rebooted), nothing is switched, and no dead man is at it.
+lock_is_stale() {
+  case $(txn_state) in
+    moved | switched | restoring) return 1 ;;
+  esac
+  ! dead_man_lives || return 1
+  [ -n "$(txn run)" ] || {
+    sleep 1 # half made: its owner is just filling it, or died there
+    [ -z "$(txn run)" ] || return 1
+    return 0
+  }
+  lock_until=$(txn deadline)
+  [ "$(txn boot)" != "$(boot_id)" ] || [ "$(uptime_seconds)" -ge "${lock_until:-0}" ] || return 1
+  rm -f "$NEW"
+}
+
+mine() {
+  [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ] ||
+    stop "$REFUSED" not-locked "the transaction of this run is no longer open on this node"
+  find_manifest
+  names_of_run "$arg_run"
+}
+
+set_deadline() {
+  deadline_extent=$(txn extent)
+  printf '%s\n' $(($(uptime_seconds) + ${deadline_extent:-60})) >"$T/deadline"
+}
+
+# renew run=...: the operator is alive
+renew() {
+  mine
+  set_deadline 2>/dev/null || stop "$COULD_NOT" disk "can't write $T/deadline"
+  emit_fact state "$(txn_state)"
+  emit_end "$DONE"
+}
+
+# unlock run=...: nothing was armed: the lock goes, and what was staged for it alone
+unlock() {
+  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+    emit_end "$DONE"
+    return
+  fi
+  find_manifest
+  case $(txn_state) in
+    locked | armed) ;;
+    *) stop "$REFUSED" switched "the manifest is switched: confirm or restore it" ;;
+  esac
+  disarm
+  rm -f "$NEW"
+  prune_generations
+  rm -rf "$T"
+  emit_end "$DONE"
+}

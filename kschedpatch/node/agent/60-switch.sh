@@ -1,0 +1,194 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# arm and switch: the way back is on the node and guarded before anything is changed.
+
+# arm run=... old=SHA256 new=SHA256 patch=... reason=..., after `stage`
+arm() {
+  mine
+  find_live
+  [ ! -L "$MANIFEST" ] && [ -f "$MANIFEST" ] || stop "$FOREIGN" foreign "$MANIFEST is gone or no plain file"
+  [ "$(hash_of "$MANIFEST")" = "$arg_old" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+  [ "$(hash_of "$T/planned")" = "$arg_new" ] || stop "$COULD_NOT" disk "the planned manifest arrived damaged"
+  back_up
+  # Mode and owner as the old one's, and its label where there are labels; then on the disk, read back.
+  rm -f "$NEW"
+  {
+    (umask 077 && cat "$T/planned" >"$NEW") && chmod "$(stat -c %a "$MANIFEST")" "$NEW" &&
+      chown "$(stat -c %u:%g "$MANIFEST")" "$NEW"
+  } 2>/dev/null || arm_failed disk "can't write $NEW"
+  if there chcon && [ -d /sys/fs/selinux ]; then chcon --reference="$MANIFEST" "$NEW" 2>/dev/null; fi
+  flush "$NEW"
+  [ "$(hash_of "$NEW")" = "$arg_new" ] || arm_failed disk "$NEW is not what was written"
+  write_orders || arm_failed disk "can't write to $T"
+  start_dead_man
+  emit_fact uid "$LIVE_UID"
+  emit_end "$DONE"
+}
+
+arm_failed() {
+  disarm
+  rm -f "$NEW" "$T/manifest"
+  stop "$COULD_NOT" "$1" "$2; nothing was changed"
+}
+
+# The manifest as it stands, read back; and once, for ever, what stood there before the first patch.
+back_up() {
+  backup=$REVISIONS/$arg_run
+  {
+    mkdir -p "$backup" && cat "$MANIFEST" >"$backup/before" && cat "$T/planned" >"$backup/after" &&
+      cat "$T/patch.yaml" >"$backup/patch.yaml" && write_meta >"$backup/meta" && echo open >"$backup/outcome"
+  } 2>/dev/null || backup_failed "can't write to $backup"
+  if [ ! -f "$REVISIONS/original/before" ] && ! grep -qs 'kschedpatch\.io/base' "$MANIFEST"; then
+    {
+      mkdir -p "$REVISIONS/.original" && cat "$MANIFEST" >"$REVISIONS/.original/before" &&
+        write_meta >"$REVISIONS/.original/meta" && flush "$REVISIONS/.original/before" &&
+        mv "$REVISIONS/.original" "$REVISIONS/original"
+    } 2>/dev/null || backup_failed "can't write to $REVISIONS"
+  fi
+  flush "$backup/before"
+  [ "$(hash_of "$backup/before")" = "$arg_old" ] || backup_failed "the backup is not what was written"
+}
+
+backup_failed() {
+  rm -rf "$backup" "$REVISIONS/.original"
+  stop "$COULD_NOT" disk "$1; nothing was changed"
+}
+
+write_meta() {
+  printf '%s=%s\n' run "$arg_run" kind "$(txn kind)" when "$(date +%s)" who "$(txn who)" reason "$arg_reason" \
+    patch "$arg_patch" before "$arg_old" after "$arg_new" generation "$(txn generation)" uid "$LIVE_UID" \
+    mode "$(stat -c %a "$MANIFEST")" owner "$(stat -c %u:%g "$MANIFEST")"
+}
+
+# All that restore.sh needs. The manifest's path comes last: without it there is nothing to restore.
+write_orders() {
+  {
+    printf '%s\n' "$arg_old" >"$T/old" && printf '%s\n' "$arg_new" >"$T/new" &&
+      printf '%s\n' "$LIVE_UID" >"$T/uid" && boot_id >"$T/boot" && set_deadline &&
+      mkdir -p "$R/run/kschedpatch" && : >"$R/run/kschedpatch/$arg_run" && rm -f "$T/armed" &&
+      printf '%s\n' "$MANIFEST" >"$T/manifest"
+  } 2>/dev/null && flush "$T/manifest"
+}
+
+# A service, not a timer: timers lose their count with a reload or a reboot. At boot it comes before the
+# kubelet. He counts as armed when he himself has said so.
+start_dead_man() {
+  if has_systemd; then
+    dead_man_unit >"$R/etc/systemd/system/$UNIT" 2>/dev/null && systemctl daemon-reload &&
+      systemctl enable --quiet "$UNIT" 2>/dev/null && systemctl start "$UNIT" 2>/dev/null ||
+      arm_failed dead-man "systemd does not start $UNIT"
+  else
+    setsid sh "$S/restore.sh" watch </dev/null >/dev/null 2>&1 3<&- &
+  fi
+  arm_tries=0
+  until dead_man_lives; do
+    arm_tries=$((arm_tries + 1))
+    [ $arm_tries -le 100 ] || arm_failed dead-man "the dead man was started but does not count"
+    sleep 0.1
+  done
+  # Starting took its time: the count begins when he is seen.
+  set_deadline
+}
+
+dead_man_unit() {
+  cat <<UNIT_END
+[Unit]
+Description=Puts the former kube-scheduler manifest back unless kschedpatch confirms the change
+Before=kubelet.service
+RequiresMountsFor=/etc/kubernetes /var/lib/kschedpatch
+StartLimitIntervalSec=0
+
+[Service]
+ExecStartPre=/bin/sh /var/lib/kschedpatch/restore.sh boot
+ExecStart=/bin/sh /var/lib/kschedpatch/restore.sh watch
+Restart=on-failure
+RestartSec=1
+TimeoutStartSec=120
+KillMode=process
+OOMScoreAdjust=-900
+
+[Install]
+WantedBy=multi-user.target
+UNIT_END
+}
+
+disarm() {
+  if has_systemd; then
+    systemctl disable --quiet "$UNIT" 2>/dev/null
+    systemctl stop "$UNIT" 2>/dev/null
+  else
+    disarm_pid=$(txn armed)
+    if [ -n "$disarm_pid" ]; then kill "$disarm_pid" 2>/dev/null; fi
+  fi
+  rm -f "$R/run/kschedpatch/$arg_run"
+}
+
+# switch run=... [in_place=1]: the old pod ends, the new manifest appears. After the first rename this goes
+# through to its end whatever becomes of the connection; if it is killed, the dead man restores.
+switch() {
+  mine
+  trap '' HUP INT PIPE TERM
+  case $(txn_state) in
+    switched)
+      emit_end "$DONE" # called again after a cut
+      return ;;
+    armed) ;;
+    *) stop "$REFUSED" state "the transaction is $(txn_state), not armed" ;;
+  esac
+  dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
+  switch_work=$(kubeadm_at_work)
+  [ -z "$switch_work" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $switch_work"
+  find_live
+  remember_logs || stop "$COULD_NOT" disk "can't write to $T"
+  # Compare and swap: the hashes right before the rename, and the moved file's right after it.
+  [ "$(hash_of "$NEW")" = "$(txn new)" ] || stop "$FOREIGN" foreign "$NEW is not what was staged"
+  [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+  now && switch_start=$NOW
+  if [ "$arg_in_place" = 1 ]; then
+    mv -f "$NEW" "$MANIFEST" || stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
+    emit_end "$DONE"
+    return
+  fi
+  set_deadline 2>/dev/null
+  mv -f "$MANIFEST" "$OLD" || stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
+  if [ "$(hash_of "$OLD")" != "$(txn old)" ]; then
+    # Somebody wrote it in that very moment: theirs, and back it goes.
+    mv -f "$OLD" "$MANIFEST"
+    stop "$FOREIGN" foreign "$MANIFEST changed at the moment of the switch; it was left as it is"
+  fi
+  emit_step "the old pod ends"
+  switch_tries=0
+  while [ -n "$LIVE_PID" ] && [ -d "$R/proc/$LIVE_PID" ] && [ $switch_tries -lt 350 ]; do
+    switch_tries=$((switch_tries + 1))
+    sleep 0.1
+  done
+  now && emit_fact ended_cs $((NOW - switch_start))
+  # The kubelet makes a successor that comes earlier wait for 10 s more.
+  sleep 2
+  # A link, because it fails where a file is: a rename could throw out what the dead man has put back.
+  if ! ln "$NEW" "$MANIFEST" 2>/dev/null; then
+    [ ! -e "$MANIFEST" ] || stop "$TOO_LATE" restored "the dead man has put the old manifest back"
+    stop "$COULD_NOT" rename "can't write in $DIRECTORY; the old manifest goes back"
+  fi
+  rm -f "$NEW"
+  now && emit_fact switched_cs $((NOW - switch_start))
+  emit_end "$DONE"
+}
+
+# What was there before, so that the watch can tell new signs from old ones.
+remember_logs() {
+  {
+    : >"$T/switched" && : >"$T/logs" &&
+      for remember_directory in "$LOGS"/kube-system_kube-scheduler-*; do
+        if [ -d "$remember_directory" ]; then
+          printf '%s %s\n' "${remember_directory##*_}" "$(newest_log "$remember_directory/kube-scheduler")" >>"$T/logs"
+        fi
+      done
+    journal_cursor >"$T/cursor"
+  } 2>/dev/null
+}
+
+journal_cursor() {
+  if there journalctl; then
+    journalctl -q --no-pager -o cat -n 1 --show-cursor 2>/dev/null | sed -n 's/^-- cursor: //p'
+  fi
+}

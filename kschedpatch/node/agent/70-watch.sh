@@ -1,0 +1,157 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# watch: until the scheduler is proven, or the earliest sign that it will not be. The pod's log and the
+# runtime miss four classes of failure: the kubelet's own journal must be read.
+
+# watch run=... want=new|old host=... port=... path=... settle=SECONDS timeout=SECONDS
+# [log=1: readiness proves little here, its log must say that it asks for the lease]
+watch() {
+  mine_or_ended
+  watch_before=$(first_line "$WATCH/uid")
+  watch_cursor=$(first_line "$WATCH/cursor")
+  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0
+  while :; do
+    now && watch_age=$((NOW - watch_start))
+    find_live
+    if [ -n "$LIVE_PID" ] && is_wanted "$LIVE_UID"; then
+      watch_running
+    else
+      [ -z "$watch_ready" ] || watch_bad crash "it ended after it had been ready"
+      watch_step "waiting for the kubelet to start it"
+    fi
+    watch_log_signs
+    # Each of these starts processes: not at every turn.
+    if [ $((watch_age - watch_looked)) -ge 40 ]; then
+      watch_looked=$watch_age
+      watch_journal_signs
+      watch_runtime_signs
+    fi
+    if [ $watch_age -ge $((arg_timeout * 100)) ]; then
+      watch_bad timeout "not proven within $arg_timeout s: ${watch_said:-nothing was seen of it}"
+    fi
+    sleep 0.2
+  done
+}
+
+# What the switch has noted outlives the transaction that the dead man ended.
+mine_or_ended() {
+  find_manifest
+  names_of_run "$arg_run"
+  WATCH=$REVISIONS/$arg_run
+  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then WATCH=$T; fi
+  [ -d "$WATCH" ] || stop "$REFUSED" not-locked "this node knows nothing of the run"
+}
+
+is_wanted() {
+  if [ "$arg_want" = new ]; then [ "$1" != "$watch_before" ]; else [ "$1" = "$watch_before" ] || [ -z "$watch_before" ]; fi
+}
+
+watch_step() {
+  [ "$watch_said" != "$1" ] || return 0
+  watch_said=$1
+  emit_step "$1"
+}
+
+watch_running() {
+  watch_health=$(answer "https://$arg_host:$arg_port/$arg_path")
+  if [ "$watch_health" = ok ] && watch_log_agrees; then
+    if [ -z "$watch_ready" ]; then
+      watch_ready=$watch_age watch_pid=$LIVE_PID
+      emit_fact ready_cs "$watch_age"
+      emit_fact uid "$LIVE_UID"
+      watch_step "ready"
+    fi
+    [ "$LIVE_PID" = "$watch_pid" ] || watch_bad crash "it was restarted after it had been ready"
+    if [ $((watch_age - watch_ready)) -ge $((arg_settle * 100)) ]; then
+      emit_fact restarts "$(newest_log "$LIVE_LOGS")"
+      emit_end "$DONE"
+      exit 0
+    fi
+  elif [ -n "$watch_ready" ] && [ "$LIVE_PID" != "$watch_pid" ]; then
+    watch_bad crash "it was restarted after it had been ready"
+  elif [ -z "$watch_ready" ]; then
+    watch_step "running, not ready yet"
+  fi
+}
+
+# Up to 1.30 health proves that it serves, not that it can work: a scheduler that lacks a right hangs
+# before it asks for the lease.
+watch_log_agrees() {
+  [ "$arg_log" = 1 ] || return 0
+  grep -qsE 'attempting to acquire leader lease|successfully acquired lease|Leader election.*disabled' "$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log"
+}
+
+# known_logs UID: the last log that this pod had before the switch
+known_logs() { sed -n "s/^$1 //p" "$WATCH/logs" 2>/dev/null | head -n 1; }
+
+watch_log_signs() {
+  for watch_directory in "$LOGS"/kube-system_kube-scheduler-*; do
+    watch_uid=${watch_directory##*_}
+    if [ ! -d "$watch_directory/kube-scheduler" ] || ! is_wanted "$watch_uid"; then continue; fi
+    watch_known=$(known_logs "$watch_uid")
+    watch_newest=$(newest_log "$watch_directory/kube-scheduler")
+    # The old one's own count goes on when it comes back; a new one starts anew.
+    [ "$watch_newest" -gt "${watch_known:--1}" ] || continue
+    watch_log=$watch_directory/kube-scheduler/$watch_newest.log
+    if [ "$watch_newest" -gt $((${watch_known:--1} + 1)) ]; then
+      watch_log=$watch_directory/kube-scheduler/$((watch_newest - 1)).log
+      watch_bad crash "$(crash_line "$watch_log")"
+    elif [ "$LIVE_UID" != "$watch_uid" ] && grep -qsaE 'command failed|Error: |panic:|fatal error' "$watch_log"; then
+      watch_bad crash "$(crash_line "$watch_log")"
+    fi
+  done
+}
+
+journal_since() {
+  if there journalctl; then
+    journalctl -q --no-pager -o cat -u kubelet ${watch_cursor:+"--after-cursor=$watch_cursor"} 2>/dev/null |
+      grep -a 'kube-scheduler' | tail -n 40
+  fi
+}
+
+watch_journal_signs() {
+  # Of a restore only the last word counts: the lines of what failed before are still there.
+  [ "$arg_want" = new ] || return 0
+  watch_journal=$(journal_since)
+  [ -n "$watch_journal" ] || return 0
+  for watch_class in refused denied image mount start; do
+    case $watch_class in
+      refused) watch_pattern="couldn't parse as pod|invalid pod|Could not process manifest file|Unable to process watch event|static pods may not reference" ;;
+      denied) watch_pattern='[Aa]dmission denied|Pod admission|NodePorts|OutOfcpu|OutOfmemory|OutOfpods' ;;
+      image) watch_pattern='ErrImagePull|ErrImageNeverPull|ImagePullBackOff|InvalidImageName|ErrImageNotFound' ;;
+      mount) watch_pattern='MountVolume.SetUp failed|hostPath type check failed|FailedMount' ;;
+      start) watch_pattern='RunContainerError|CreateContainerError|CreateContainerConfigError|StartError|CreatePodSandboxError' ;;
+    esac
+    watch_line=$(printf '%s\n' "$watch_journal" | grep -aE "$watch_pattern" | tail -n 1)
+    [ -z "$watch_line" ] || watch_bad $watch_class "$(printf %s "$watch_line" | cut -c1-900)"
+  done
+}
+
+# Without a log line there is only the runtime's record: a missing binary, out of memory.
+watch_runtime_signs() {
+  [ "$arg_want" = new ] && there crictl && [ -z "$LIVE_PID" ] || return 0
+  for watch_directory in "$LOGS"/kube-system_kube-scheduler-*; do
+    watch_uid=${watch_directory##*_}
+    if [ ! -d "$watch_directory" ] || [ "$watch_uid" = "$watch_before" ] || [ -n "$(known_logs "$watch_uid")" ]; then continue; fi
+    watch_id=$(timeout 10 crictl ps -a -q --state Exited --label "io.kubernetes.pod.uid=$watch_uid" 2>/dev/null | head -n 1)
+    [ -n "$watch_id" ] || continue
+    watch_line=$(timeout 10 crictl inspect -o go-template --template '{{.status.exitCode}} {{.status.reason}}' "$watch_id" 2>/dev/null)
+    watch_log=$watch_directory/kube-scheduler/$(newest_log "$watch_directory/kube-scheduler").log
+    watch_bad crash "it exited (code and reason: $watch_line); $(crash_line "$watch_log")"
+  done
+}
+
+# watch_bad CLASS WORDS: with what the scheduler and the kubelet said last
+watch_bad() {
+  watch_report=$(tail -n 30 "${watch_log:-$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log}" 2>/dev/null | cut -c1-1000)
+  emit_lines log "$watch_report"
+  emit_lines journal "$(journal_since | tail -n 12 | cut -c1-1000)"
+  emit_fact after_cs "$watch_age"
+  stop "$BAD" "$1" "$2"
+}
+
+# emit_lines KEY TEXT: as facts, a line each: there may be no disk left for a file
+emit_lines() {
+  printf '%s\n' "$2" | while IFS= read -r emit_line; do
+    [ -z "$emit_line" ] || emit_fact "$1" "$emit_line"
+  done
+}

@@ -1,0 +1,90 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# confirm, finish, restore: how a transaction ends.
+
+# confirm run=...: whoever removes the token first decides; the dead man takes it by a rename
+confirm() {
+  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+    confirm_outcome=$(first_line "$REVISIONS/$arg_run/outcome")
+    if [ "$confirm_outcome" = confirmed ]; then emit_end "$DONE" && return; fi
+    stop "$TOO_LATE" "${confirm_outcome:-gone}" "the dead man has ended the transaction already"
+  fi
+  mine
+  case $(txn_state) in
+    confirmed)
+      emit_end "$DONE" # called again after a cut
+      return ;;
+    switched) ;;
+    *) stop "$TOO_LATE" state "the transaction is $(txn_state), not switched" ;;
+  esac
+  # Whatever was written over ours is not what was proven.
+  [ "$(hash_of "$MANIFEST")" = "$(txn new)" ] || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
+  rm -- "$OLD" 2>/dev/null || stop "$TOO_LATE" token "the dead man was quicker"
+  emit_end "$DONE"
+}
+
+# finish run=... outcome=...: after the confirm (or a switch in place): write it down, send the dead man home
+finish() {
+  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+    emit_end "$DONE"
+    return
+  fi
+  mine
+  case $(txn_state) in
+    confirmed | locked) ;;
+    *) stop "$REFUSED" state "the transaction is $(txn_state): confirm or restore it first" ;;
+  esac
+  disarm
+  printf '%s\n' "$arg_outcome" 2>/dev/null >"$REVISIONS/$arg_run/outcome"
+  rm -f "$NEW"
+  prune_revisions
+  prune_generations
+  rm -rf "$S/ended"
+  mv "$T" "$S/ended" && rm -rf "$S/ended"
+  emit_end "$DONE"
+}
+
+# The newest are kept, what stood there first, and every run whose manifest is in use.
+prune_revisions() {
+  prune_now=$(hash_of "$MANIFEST")
+  prune_count=0
+  # Ids sort by time.
+  for prune_path in $(printf '%s\n' "$REVISIONS"/[0-9]* | sort -r); do
+    [ -d "$prune_path" ] || continue
+    prune_count=$((prune_count + 1))
+    if [ $prune_count -le $KEEP ] || grep -qsE "^(after|before)=$prune_now\$" "$prune_path/meta"; then continue; fi
+    rm -rf "$prune_path"
+  done
+}
+
+# restore run=...: the dead man is told that the time is over; where he is not, his script is run here
+restore() {
+  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+    restore_outcome
+    return
+  fi
+  mine
+  trap '' HUP INT PIPE TERM
+  # His watch afterwards needs what the switch noted, and the transaction goes with its end.
+  cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null
+  journal_cursor 2>/dev/null >"$REVISIONS/$arg_run/cursor"
+  restore_tries=0
+  if dead_man_lives && echo 0 2>/dev/null >"$T/deadline"; then
+    while [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ] && [ $restore_tries -lt 250 ]; do
+      restore_tries=$((restore_tries + 1))
+      dead_man_lives || break
+      sleep 0.2
+    done
+  fi
+  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then
+    emit_step "the dead man is not there: restoring without him"
+    sh "$S/restore.sh" now </dev/null >/dev/null 2>&1 3<&-
+  fi
+  [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ] || stop "$COULD_NOT" restore "the old manifest could not be put back yet; the dead man goes on trying"
+  disarm
+  restore_outcome
+}
+
+restore_outcome() {
+  emit_fact outcome "$(first_line "$REVISIONS/$arg_run/outcome")"
+  emit_end "$DONE"
+}

@@ -1,0 +1,146 @@
+#!/bin/sh
+# The dead man of kschedpatch: puts the former kube-scheduler manifest back unless the change is
+# confirmed in time. Needs nothing but this file and the transaction in /var/lib/kschedpatch/txn:
+# no network, no API server, no operator. Files in the kubelet's manifests directory decide:
+#
+#   .kschedpatch-RUN.old        the token: the former manifest. Confirming removes it.
+#   .kschedpatch-RUN.restoring  the token, taken by this script: from here on it is too late to confirm.
+#   .kschedpatch-RUN.new        the planned manifest, before the switch or after a restore.
+#
+#   restore.sh boot     before the kubelet starts: after a reboot, restore at once
+#   restore.sh watch    count down, then restore (what the unit runs)
+#   restore.sh now      restore without waiting for the deadline
+#
+# Only renames are necessary: they work on a full disk. Everything else may fail.
+set -u
+LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+R=${KSCHEDPATCH_ROOT:-}
+S=$R/var/lib/kschedpatch
+T=$S/txn
+BOUND=$R/run/kschedpatch/bound
+
+value() { if [ -r "$T/$1" ]; then IFS= read -r v <"$T/$1"; printf %s "${v:-}"; fi; }
+hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
+note() { printf '%s %s\n' "$(date '+%F %T')" "$*" 2>/dev/null >>"$S/revisions/$run/log"; } 2>/dev/null
+
+[ -d "$T" ] || exit 0
+run=$(value run)
+manifest=$(value manifest)
+directory=${manifest%/*}
+M=${manifest##*/}
+NEW=.kschedpatch-$run.new OLD=.kschedpatch-$run.old TAKEN=.kschedpatch-$run.restoring
+# A lock without a manifest touched nothing yet; its owner or the next run clears it.
+[ -n "$run" ] && [ -n "$manifest" ] || exit 0
+[ ! -e "$BOUND" ] || { umount "$directory" && rm -f "$BOUND"; } 2>/dev/null
+# All names are relative from here: they lead to this very directory, whatever is mounted over it.
+cd "$directory" || exit 1
+
+rebooted() {
+  [ ! -e "$R/run/kschedpatch/$run" ] ||
+    [ "$(value boot)" != "$(cat "$R/proc/sys/kernel/random/boot_id" 2>/dev/null)" ]
+}
+
+# Processes of static kube-scheduler pods: their uid is 32 hex digits, and the kubelet mounts
+# /dev/termination-log from the pod's own directory.
+running() {
+  grep -lsE '/pods/[0-9a-f]{32}/containers/kube-scheduler/' "$R"/proc/[0-9]*/mountinfo >/dev/null 2>&1
+}
+
+# The kubelet makes a successor that comes within 2 s of the old process's end wait for 10 s more.
+wait_for_its_end() {
+  tries=0
+  while running && [ $tries -lt 175 ]; do
+    tries=$((tries + 1))
+    sleep 0.2
+  done
+  sleep 2
+}
+
+# Same bytes, same uid: what the runtime remembers of its earlier containers counts as crashes.
+forget_exited() {
+  uid=$(value uid)
+  if [ -z "$uid" ] || ! command -v crictl >/dev/null 2>&1; then return; fi
+  gone=$(timeout 10 crictl ps -a -q --state Exited --label "io.kubernetes.pod.uid=$uid" 2>/dev/null)
+  # shellcheck disable=SC2086  # ids, one a word
+  [ -z "$gone" ] || timeout 10 crictl rm $gone >/dev/null 2>&1
+}
+
+# The manifest is away and can't be put back (read-only): show the kubelet a copy that lies in memory.
+# It looks at the directory anew every 20 s.
+last_resort() {
+  [ ! -e "$BOUND" ] || return
+  copy=$R/run/kschedpatch/manifests
+  rm -rf "$copy" && mkdir -p "$copy" && cp -p ./[!.]* "$copy/" 2>/dev/null
+  if cp -p "$TAKEN" "$copy/$M" 2>/dev/null || cp -p "$OLD" "$copy/$M"; then
+    mount --bind "$copy" "$directory" && : >"$BOUND"
+  fi
+}
+
+ended() {
+  note "ended: $1"
+  printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
+  rm -f "$NEW" "$R/run/kschedpatch/$run" 2>/dev/null
+  # In one step: half of a transaction would be neither a lock nor none.
+  rm -rf "$S/ended" 2>/dev/null
+  mv "$T" "$S/ended" && rm -rf "$S/ended"
+  exit 0
+}
+
+# Returns only when it could not be done; the caller tries again.
+restore() {
+  there=$([ ! -e "$M" ] || hash_of "$M")
+  old=$(value old) new=$(value new)
+  if [ ! -e "$TAKEN" ]; then
+    if [ ! -e "$OLD" ]; then
+      case $there in
+        "$new") ended confirmed ;;
+        "$old") ended unswitched ;;
+        *) ended foreign ;;
+      esac
+    fi
+    # Neither ours nor what it replaced: kubeadm's or a person's, and theirs to keep.
+    case $there in
+      '' | "$old" | "$new") ;;
+      *) rm -f "$OLD" && ended foreign ;;
+    esac
+    mv -f "$OLD" "$TAKEN" || { [ -e "$M" ] || last_resort; return 1; }
+    note "restoring: token taken"
+  fi
+  case $there in
+    "$old") rm -f "$TAKEN" && ended restored ;;
+    # The switch may have been killed when both names were links to one file: no rename then.
+    "$new") rm -f "$NEW" && mv -f "$M" "$NEW" || return 1 ;;
+    '') ;;
+    *) rm -f "$TAKEN" && ended foreign ;;
+  esac
+  if [ "$1" != boot ]; then
+    wait_for_its_end
+    forget_exited
+  fi
+  # Somebody may have put a manifest there while we waited.
+  [ ! -e "$M" ] || return 1
+  mv -f "$TAKEN" "$M" || { last_resort; return 1; }
+  [ ! -e "$BOUND" ] || { umount "$directory" && rm -f "$BOUND"; } 2>/dev/null
+  ended restored
+}
+
+case ${1:-} in
+  boot)
+    rebooted || exit 0
+    restore boot
+    exit 0 ;; # what could not be done now, `watch` does
+  now)
+    restore now
+    exit 1 ;;
+  watch)
+    deadline=0
+    printf '%s\n' "$$" 2>/dev/null >"$T/armed"
+    while [ -d "$T" ]; do
+      IFS= read -r said 2>/dev/null <"$T/deadline" || said=
+      # Empty while it is being renewed.
+      case $said in '' | *[!0-9]*) ;; *) deadline=$said ;; esac
+      IFS=. read -r up _ <"$R/proc/uptime" || up=0
+      if [ "$up" -ge "$deadline" ] || rebooted; then restore watch; sleep 1; else sleep 0.3; fi
+    done ;;
+esac
