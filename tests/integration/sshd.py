@@ -20,6 +20,8 @@ needs_sshd = pytest.mark.skipif(SSHD is None, reason="no sshd is installed (open
 
 def make_key(path: Path, kind: str = "ed25519", pass_phrase: str = "") -> Path:
     command = ["ssh-keygen", "-q", "-t", kind, "-N", pass_phrase, "-C", "test", "-f", str(path)]
+    if kind == "rsa":
+        command += ["-b", "2048"]  # quick to make
     subprocess.run(command, check=True)
     return path
 
@@ -53,7 +55,8 @@ class Sshd:
         self.port = free_port(address)
         self.user = getpass.getuser()
         self.lines = list(lines)
-        self.environment = dict(environment or {})
+        # bash reads the user's .bashrc for ssh, but only at the first level: tests do without it.
+        self.environment = {"SHLVL": "1", **(environment or {})}
         directory.mkdir(parents=True, exist_ok=True)
         self.host_keys = [make_key(directory / f"host_{kind}", kind) for kind in host_key_kinds]
         self.client_key = client_key or make_key(directory / "client")
@@ -88,9 +91,8 @@ class Sshd:
             *("PasswordAuthentication no", "KbdInteractiveAuthentication no", "UseDNS no"),
             *("LogLevel VERBOSE", "PrintMotd no", "MaxStartups 100"),
         ]
-        if self.environment:
-            pairs = " ".join(f'"{key}={value}"' for key, value in self.environment.items())
-            lines.append(f"SetEnv {pairs}")
+        pairs = " ".join(f'"{key}={value}"' for key, value in self.environment.items())
+        lines.append(f"SetEnv {pairs}")
         return "\n".join(lines) + "\n"
 
     def start(self) -> Sshd:
