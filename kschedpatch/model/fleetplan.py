@@ -55,7 +55,7 @@ class NodePlan(NamedTuple):
 
     @property
     def before_sha256(self) -> str:
-        return hashlib.sha256(self.before.encode()).hexdigest()
+        return hashlib.sha256(self.before.encode("utf-8", "surrogateescape")).hexdigest()
 
     @property
     def after_sha256(self) -> str:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kschedpatch.model.events import Phase
+from kschedpatch.model.fleetplan import NodePlan
 
 
 class OnFailure(StrEnum):
@@ -112,3 +113,17 @@ class RolloutResult(NamedTuple):
     @property
     def changed(self) -> bool:
         return any(node.outcome is NodeOutcome.CHANGED for node in self.nodes)
+
+
+class RollbackTarget(NamedTuple):
+    """Where one node goes back to."""
+
+    label: str
+    run: str
+    """The run that kept these bytes, ``original``, or the open run that is ended."""
+    ends_transaction: bool
+    """The node's open run is taken back; nothing else is decided."""
+    un_patched: bool
+    plan: NodePlan | None
+    """From what stands there to the kept bytes; None only where an open run has left no trace
+    of what stood there before (its own backup on the node knows)."""

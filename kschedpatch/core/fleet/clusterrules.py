@@ -85,7 +85,7 @@ def _strangers(facts: Sequence[NodeFacts]) -> Iterator[Finding]:
                 message = (
                     f"{node.node_name} is no control-plane node of the cluster of {other.label}"
                 )
-                yield found("N027", message, file=f"{node.label}:")
+                yield found("N027", message, file=node.label)
                 break
 
 
