@@ -193,7 +193,7 @@ class Agent:
             ("want", "old" if old else "new"),
             ("host", f"[{health.host}]" if ":" in health.host else health.host),
             ("port", str(health.port)),
-            ("path", health.path.lstrip("/")),
+            ("health", health.path.lstrip("/")),
             ("log", str(int(not health.proves_readiness))),
             ("settle", str(math.ceil(settle))),
             ("timeout", str(math.ceil(timeout))),

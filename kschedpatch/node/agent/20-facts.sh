@@ -18,7 +18,7 @@ facts() {
   facts_state
   facts_asked
   for facts_place in "$DIRECTORY" "$R/var/lib"; do
-    emit_fact free_kib "$(df -Pk "$facts_place" 2>/dev/null | sed -n '2s/^.* \([0-9]*\) *[0-9]*% .*/\1/p') ${facts_place#"$R"}"
+    emit_fact free_kib "$(df -Pk "$facts_place" 2>/dev/null | sed -n '2s|^.* \([0-9]\{1,\}\) \{1,\}[0-9]*% .*|\1|p') ${facts_place#"$R"}"
   done
   emit_fact kubeadm "$(kubeadm_at_work)"
   [ "$arg_api" != 1 ] || facts_api

@@ -121,5 +121,6 @@ preflight_by_crictl() {
 crash_line() {
   crash_said=$(grep -aE 'command failed|^Error:|Error: |panic:|fatal error|exec .*: no such file|permission denied' "$1" 2>/dev/null | tail -n 1)
   [ -n "$crash_said" ] || crash_said=$(grep -av '^$' "$1" 2>/dev/null | tail -n 1)
-  printf %s "$crash_said" | cut -c1-800
+  # Without the runtime's time stamp and stream.
+  printf %s "$crash_said" | sed 's/^[0-9TZ:.+-]* std[a-z]* [FP] //' | cut -c1-800
 }

@@ -2,7 +2,7 @@
 # watch: until the scheduler is proven, or the earliest sign that it will not be. The pod's log and the
 # runtime miss four classes of failure: the kubelet's own journal must be read.
 
-# watch run=... want=new|old host=... port=... path=... settle=SECONDS timeout=SECONDS
+# watch run=... want=new|old host=... port=... health=PATH settle=SECONDS timeout=SECONDS
 # [log=1: readiness proves little here, its log must say that it asks for the lease]
 watch() {
   mine_or_ended
@@ -52,7 +52,7 @@ watch_step() {
 }
 
 watch_running() {
-  watch_health=$(answer "https://$arg_host:$arg_port/$arg_path")
+  watch_health=$(answer "https://$arg_host:$arg_port/$arg_health")
   if [ "$watch_health" = ok ] && watch_log_agrees; then
     if [ -z "$watch_ready" ]; then
       watch_ready=$watch_age watch_pid=$LIVE_PID

@@ -1,0 +1,1 @@
+"""Carries a plan out on all nodes, and back: the transaction, the roll-out, the rollback."""

@@ -1,0 +1,286 @@
+"""A run over all nodes: everybody is locked, staged and tried first, then changed one by one, and
+confirmed together. The first failure turns it around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from kschedpatch.cluster import lease
+from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
+from kschedpatch.cluster.objects import BroughtObjects
+from kschedpatch.cluster.probe import ProbeFailed, probe
+from kschedpatch.model import exitcodes
+from kschedpatch.model.events import Event, Phase, State
+from kschedpatch.model.plan import ClusterObject
+from kschedpatch.model.rollout import (
+    Failure,
+    FailureReason,
+    NodeOutcome,
+    NodeResult,
+    OnFailure,
+    RolloutResult,
+    RolloutSettings,
+)
+from kschedpatch.node.agent import VerbFailed
+from kschedpatch.node.errors import NodeError
+from kschedpatch.rollout.cancel import Abandoned, Cancel, Cancelled
+from kschedpatch.rollout.failures import StepFailed, failure_of
+from kschedpatch.rollout.fleet import Fleet, in_parallel
+from kschedpatch.rollout.heartbeat import Heartbeat
+from kschedpatch.rollout.turn import Change, Reached, Turn
+
+
+class Run:
+    def __init__(
+        self,
+        run: str,
+        kind: str,
+        fleet: Fleet,
+        changes: Sequence[Change],
+        settings: RolloutSettings,
+        cancel: Cancel,
+        *,
+        objects: Sequence[ClusterObject] = (),
+        probed_scheduler: str | None = None,
+    ) -> None:
+        self.run = run
+        self.kind = kind
+        self.fleet = fleet
+        self.settings = settings
+        self.cancel = cancel
+        self.listener = fleet.listener
+        self.objects = objects
+        self.probed_scheduler = probed_scheduler
+        self.turns = [
+            Turn(run, kind, fleet.member(c.label), c, settings, fleet.listener, cancel)
+            for c in changes
+        ]
+        self.heartbeat = Heartbeat(run, settings.confirm_timeout)
+        self.failure: Failure | None = None
+        self.notes: list[str] = []
+        self.leftovers: tuple[str, ...] = ()
+        self._brought: BroughtObjects | None = None
+
+    def execute(self) -> RolloutResult:
+        try:
+            code = self._forward()
+        except Abandoned:
+            code = self._abandoned()
+        finally:
+            self.heartbeat.stop_all()
+        return RolloutResult(
+            run=self.run,
+            kind=self.kind,
+            exit_code=code,
+            nodes=tuple(_result(turn) for turn in self.turns),
+            failure=self.failure,
+            leftovers=self.leftovers,
+            notes=tuple(self.notes),
+        )
+
+    def _forward(self) -> int:
+        try:
+            self._prepare()
+            self._change_all()
+            self._probe()
+            self._confirm_all()
+        except StepFailed as error:
+            self.failure = error.failure
+            return self._back()
+        except Cancelled:
+            self.failure = Failure(
+                "", Phase.RESTORE, FailureReason.INTERRUPTED, "stopped on request"
+            )
+            self._back()
+            restored = all(t.outcome is not NodeOutcome.NOT_RESTORED for t in self.turns)
+            return exitcodes.INTERRUPTED if restored else exitcodes.NOT_RESTORED
+        for turn in self.turns:
+            # Confirmed is confirmed: what is left to tidy up, the dead man does if need be.
+            with suppress(StepFailed):
+                turn.finish()
+        return exitcodes.OK
+
+    # Forward.
+
+    def _prepare(self) -> None:
+        # A fixed order: of two operators at once, one gets all locks and the other none.
+        for turn in sorted(self.turns, key=lambda t: t.change.machine_id):
+            self._do(turn.lock, to_its_end=True)
+            self.heartbeat.start(turn.member)
+        self._everywhere(Turn.stage)
+        self._everywhere(Turn.preflight)
+        self._bring_objects()
+
+    def _do(self, step: Callable[[], None], *, to_its_end: bool = False) -> None:
+        self.cancel.check()
+        for label, said in self.heartbeat.lost().items():
+            detail = f"the node has ended the run by itself: {said}"
+            raise StepFailed(Failure(label, Phase.WATCH, FailureReason.TOO_LATE, detail))
+        self.cancel.run(step, to_its_end=to_its_end)
+
+    def _everywhere(self, step: Callable[[Turn], None]) -> None:
+        def one(turn: Turn) -> StepFailed | None:
+            try:
+                step(turn)
+            except StepFailed as error:
+                return error
+            return None
+
+        def every() -> None:
+            for error in in_parallel(one, self.turns):
+                if error is not None:
+                    raise error
+
+        self._do(every)
+
+    def _kubectl(self) -> Kubectl:
+        return Kubectl(self.turns[0].member.agent)
+
+    def _bring_objects(self) -> None:
+        if not self.objects:
+            return
+        brought = self._brought = BroughtObjects(self._kubectl())
+        label = self.turns[0].label
+
+        def bring() -> None:
+            self.listener(Event(Phase.OBJECTS, State.STARTED))
+            try:
+                brought.bring(self.objects)
+            except (ApiRefused, NodeError, VerbFailed) as error:
+                failure = failure_of(label, Phase.OBJECTS, error)
+                self.listener(Event(Phase.OBJECTS, State.FAILED, "", failure.detail))
+                raise StepFailed(failure) from error
+            self.listener(Event(Phase.OBJECTS, State.DONE))
+
+        self._do(bring, to_its_end=True)
+
+    def _change_all(self) -> None:
+        for turn in self.turns:
+            self._do(turn.arm, to_its_end=True)
+            # The place of the canary: a second pod with the new spec, before the live one is touched.
+            dead = lease.holder(self._kubectl()) if turn.change.leads else ""
+            self._do(turn.switch, to_its_end=True)
+            if lease.empty_if_held_by(self._kubectl(), dead):
+                self.notes.append(f"the lease still named {dead}, which had ended; it was emptied")
+            self._do(turn.watch)
+
+    def _probe(self) -> None:
+        if not self.settings.probe or self.probed_scheduler is None:
+            return
+        name = self.probed_scheduler
+        self.listener(Event(Phase.PROBE, State.STARTED))
+
+        def ask() -> None:
+            try:
+                said = probe(self._kubectl(), self.run, name)
+            except ProbeFailed as error:
+                self.listener(Event(Phase.PROBE, State.FAILED, "", str(error)))
+                failure = Failure("", Phase.PROBE, FailureReason.PROBE, str(error))
+                raise StepFailed(failure) from error
+            state = State.DONE if said.answered else State.SKIPPED
+            if not said.answered:
+                self.notes.append(f"the probe was left out: {said.detail}")
+            self.listener(Event(Phase.PROBE, state, "", said.detail))
+
+        self._do(ask)
+
+    def _confirm_all(self) -> None:
+        """Over fresh connections: what proves nothing is that the old ones still hang together."""
+
+        def fresh(turn: Turn) -> object:
+            try:
+                agent = turn.member.fresh()
+                if not turn.change.in_place:
+                    agent.renew(self.run)
+            except (NodeError, VerbFailed) as error:
+                return StepFailed(failure_of(turn.label, Phase.CONFIRM, error))
+            return agent
+
+        self.cancel.check()
+        agents = in_parallel(fresh, self.turns)
+        for found in agents:
+            if isinstance(found, StepFailed):
+                raise found
+        try:
+            for turn, agent in zip(self.turns, agents, strict=True):
+                turn.confirm(agent)  # type: ignore[arg-type]  # none of them is a failure
+        finally:
+            for agent in agents:
+                agent.close()  # type: ignore[attr-defined]  # same
+
+    # Back.
+
+    def _back(self) -> int:
+        """Every node that was changed gets its old manifest back, and is seen ready with it."""
+        touched = [t for t in self.turns if t.reached >= Reached.SWITCHED]
+        kept = [t for t in touched if t.reached is Reached.CONFIRMED]
+        failed = self.failure.node if self.failure else ""
+        policy = self.settings.on_failure
+        for turn in reversed(touched):
+            if turn in kept:
+                continue
+            proven = turn.reached is Reached.PROVEN and turn.label != failed
+            if policy is not OnFailure.ROLLBACK_ALL and proven and not self.cancel.requested:
+                self._keep(turn)
+            elif policy is OnFailure.STOP and not self.cancel.requested:
+                turn.outcome = NodeOutcome.LEFT_TO_NODE
+                turn.detail = f"the dead man restores it within {self.settings.confirm_timeout} s"
+            else:
+                turn.restore()
+                lease.empty_if_dead(self._kubectl(), turn.change.node_name)
+            self.heartbeat.stop(turn.label)
+        for turn in self.turns:
+            if turn.reached < Reached.SWITCHED:
+                self.heartbeat.stop(turn.label)
+                with suppress(StepFailed):
+                    turn.unlock()
+        if self._brought is not None and not any(
+            t.outcome is NodeOutcome.CHANGED for t in self.turns
+        ):
+            self.leftovers = self._brought.undo()
+        if kept:
+            names = ", ".join(t.label for t in kept)
+            self.notes.append(
+                f"{names}: already confirmed when another node failed. The cluster is mixed: "
+                "close it with another apply, or with rollback"
+            )
+        bad = (NodeOutcome.NOT_RESTORED, NodeOutcome.LEFT_TO_NODE)
+        if any(t.outcome in bad for t in self.turns) or kept:
+            return exitcodes.NOT_RESTORED
+        return exitcodes.ROLLED_BACK if touched else exitcodes.REFUSED
+
+    def _keep(self, turn: Turn) -> None:
+        try:
+            turn.confirm(turn.member.fresh())
+            turn.finish()
+        except (StepFailed, NodeError):
+            turn.restore()
+
+    def _abandoned(self) -> int:
+        for turn in self.turns:
+            if turn.reached in (Reached.ARMED, Reached.SWITCHED, Reached.PROVEN) and (
+                turn.outcome is not NodeOutcome.RESTORED
+            ):
+                turn.outcome = NodeOutcome.LEFT_TO_NODE
+                turn.detail = (
+                    f"the node restores itself within {self.settings.confirm_timeout} s; "
+                    "see it with: kschedpatch status"
+                )
+        self.failure = self.failure or Failure(
+            "", Phase.RESTORE, FailureReason.INTERRUPTED, "stopped on request, twice"
+        )
+        if self._brought is not None:
+            self.leftovers = tuple(item.title for item in self.objects)
+        return exitcodes.INTERRUPTED
+
+
+def _result(turn: Turn) -> NodeResult:
+    return NodeResult(
+        turn.label,
+        turn.change.node_name,
+        turn.outcome,
+        turn.seconds_to_proven,
+        turn.seconds_to_restored,
+        turn.detail,
+    )

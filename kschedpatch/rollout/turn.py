@@ -1,0 +1,245 @@
+"""One node's part of a run: the verbs in their order, told as events, and how far it came."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import NamedTuple, TypeVar
+
+from kschedpatch.model.events import Event, Listener, Phase, State
+from kschedpatch.model.fleetplan import Health, Preflight
+from kschedpatch.model.plan import Generation
+from kschedpatch.model.rollout import NodeOutcome, RolloutSettings
+from kschedpatch.node.agent import Agent, VerbFailed
+from kschedpatch.node.errors import NodeError
+from kschedpatch.rollout.cancel import Abandoned, Cancel
+from kschedpatch.rollout.failures import StepFailed, failure_of
+from kschedpatch.rollout.fleet import Member
+
+T = TypeVar("T")
+
+#: Where a restored scheduler is looked at: it has proven itself before.
+_SETTLE_AGAIN = 1.0
+_PAUSE = 1.0
+
+
+class Change(NamedTuple):
+    """What is to become of one node's manifest, by an apply or a rollback alike."""
+
+    label: str
+    node_name: str
+    machine_id: str
+    before_sha256: str
+    after: str
+    after_sha256: str
+    generation: Generation | None
+    health: Health
+    health_before: Health
+    preflight: Preflight | None
+    image_before: str
+    leads: bool
+    patch_name: str
+    patch_text: str
+    in_place: bool = False
+    """The scheduler that stands there does not work: there is nothing to go back to."""
+
+
+class Reached(IntEnum):
+    NOTHING = 0
+    LOCKED = 1
+    ARMED = 2
+    SWITCHED = 3
+    PROVEN = 4
+    CONFIRMED = 5
+
+
+class Turn:
+    def __init__(
+        self,
+        run: str,
+        kind: str,
+        member: Member,
+        change: Change,
+        settings: RolloutSettings,
+        listener: Listener,
+        cancel: Cancel,
+    ) -> None:
+        self.run = run
+        self.kind = kind
+        self.member = member
+        self.change = change
+        self.settings = settings
+        self.listener = listener
+        self.cancel = cancel
+        self.reached = Reached.NOTHING
+        self.outcome = NodeOutcome.UNCHANGED
+        self.detail = ""
+        self.seconds_to_proven: float | None = None
+        self.seconds_to_restored: float | None = None
+        self._switch_began = 0.0
+
+    @property
+    def label(self) -> str:
+        return self.change.label
+
+    @contextmanager
+    def _step(self, phase: Phase) -> Iterator[Callable[[str], None]]:
+        """Tells the step's begin and end; what goes wrong leaves as a StepFailed."""
+        self._tell(phase, State.STARTED)
+        try:
+            yield lambda text: self._tell(phase, State.PROGRESS, text)
+        except (VerbFailed, NodeError) as error:
+            failure = failure_of(self.label, phase, error)
+            self._tell(phase, State.FAILED, failure.detail)
+            raise StepFailed(failure) from error
+        self._tell(phase, State.DONE)
+
+    def _tell(self, phase: Phase, state: State, text: str = "") -> None:
+        self.listener(Event(phase, state, self.label, text))
+
+    # Forward. What may have happened counts as happened: a cut call has an unknown outcome.
+
+    def lock(self) -> None:
+        settings = self.settings
+        with self._step(Phase.LOCK) as say:
+            self.reached = Reached.LOCKED
+            try:
+                former = self.member.agent.lock(
+                    self.run, self.kind, settings.who, settings.confirm_timeout
+                )
+            except VerbFailed:
+                self.reached = Reached.NOTHING
+                raise
+            if former:
+                say(f"took over from {former}, whose time is over; it had changed nothing")
+
+    def stage(self) -> None:
+        change = self.change
+        with self._step(Phase.STAGE) as say:
+            agent = self.member.agent
+            agent.stage(self.run, change.after, change.patch_text, change.generation, say)
+
+    def preflight(self) -> None:
+        trial = self.change.preflight
+        if trial is None:
+            return
+        with self._step(Phase.PREFLIGHT) as say:
+            full = self.settings.preflight
+            how = self.member.agent.preflight(
+                self.run, trial, self.change.image_before, full=full, say=say
+            )
+            if full and how == "none":
+                say("no tool here can run the scheduler beforehand: this proof is left out")
+
+    def arm(self) -> None:
+        change = self.change
+        with self._step(Phase.ARM):
+            self.reached = Reached.ARMED
+            self.member.agent.arm(
+                self.run,
+                change.before_sha256,
+                change.after_sha256,
+                change.patch_name,
+                self.settings.reason,
+            )
+
+    def switch(self) -> None:
+        with self._step(Phase.SWITCH) as say:
+            self.reached = Reached.SWITCHED
+            self._switch_began = time.monotonic()
+            self.member.agent.switch(self.run, in_place=self.change.in_place, say=say)
+
+    def watch(self) -> None:
+        with self._step(Phase.WATCH) as say:
+            watch_began = time.monotonic()
+            proof = self.member.agent.watch(
+                self.run,
+                self.change.health,
+                settle=self.settings.settle,
+                timeout=self.settings.watch_timeout,
+                say=say,
+            )
+            self.seconds_to_proven = watch_began - self._switch_began + proof.seconds
+            self.reached = Reached.PROVEN
+
+    def confirm(self, fresh: Agent) -> None:
+        """Over a connection of its own; again where it is cut, for a confirm is one or none."""
+        with self._step(Phase.CONFIRM):
+            if not self.change.in_place:
+                self._until_answered(fresh, lambda agent: agent.confirm(self.run))
+            self.reached = Reached.CONFIRMED
+            self.outcome = NodeOutcome.CHANGED
+
+    def finish(self) -> None:
+        with self._step(Phase.FINISH):
+            self.member.agent.finish(self.run, "confirmed")
+
+    def unlock(self) -> None:
+        """Nothing was switched: everything that was prepared goes."""
+        if self.reached is Reached.NOTHING:
+            return
+        with self._step(Phase.FINISH):
+            if self.reached is Reached.ARMED:
+                self._until_answered(self.member.agent, lambda agent: agent.restore(self.run))
+            else:
+                self._until_answered(self.member.agent, lambda agent: agent.unlock(self.run))
+        self.reached = Reached.NOTHING
+
+    # Back.
+
+    def restore(self) -> None:
+        """Until the old scheduler is seen ready, or the node can't be reached any more."""
+        began = time.monotonic()
+        try:
+            with self._step(Phase.RESTORE) as say:
+                ended = self._until_answered(
+                    self.member.agent, lambda agent: agent.restore(self.run, say)
+                )
+                if ended in ("confirmed", "foreign"):
+                    self.outcome = NodeOutcome.NOT_RESTORED
+                    self.detail = f"the node says: {ended}. Look at it: kschedpatch status"
+                    return
+                if ended == "unswitched":
+                    self.outcome = NodeOutcome.UNCHANGED
+                    return
+                say("the old manifest is back, waiting for its scheduler")
+                self._until_answered(
+                    self.member.agent,
+                    lambda agent: agent.watch(
+                        self.run,
+                        self.change.health_before,
+                        old=True,
+                        settle=_SETTLE_AGAIN,
+                        timeout=self.settings.watch_timeout,
+                        say=say,
+                    ),
+                )
+                self.outcome = NodeOutcome.RESTORED
+                self.seconds_to_restored = time.monotonic() - began - _SETTLE_AGAIN
+        except StepFailed as error:
+            lost = isinstance(error.__cause__, NodeError)
+            self.outcome = NodeOutcome.LEFT_TO_NODE if lost else NodeOutcome.NOT_RESTORED
+            self.detail = error.failure.detail
+
+    def _until_answered(self, agent: Agent, ask: Callable[[Agent], T]) -> T:
+        """Asks again over new connections until the dead man must have acted by himself."""
+        deadline = time.monotonic() + self.settings.confirm_timeout + 30
+        while True:
+            if self.cancel.hard:
+                raise Abandoned
+            try:
+                return ask(agent)
+            except NodeError:
+                if time.monotonic() > deadline:
+                    raise
+            except VerbFailed as error:
+                if error.reason != "restore" or time.monotonic() > deadline:
+                    raise
+            time.sleep(_PAUSE)
+            try:
+                agent = self.member.reconnect()
+            except NodeError:
+                if time.monotonic() > deadline:
+                    raise
