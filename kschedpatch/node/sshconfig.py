@@ -102,11 +102,12 @@ def _by_paramiko(
     from paramiko.ssh_exception import ConfigParseError  # noqa: PLC0415
 
     path = config or Path("~/.ssh/config").expanduser()
-    reader = SSHConfig()
+    # The first value counts, and paramiko fills in %p and %r by itself: say first what is known.
+    known = f"Port {address.port}\n" if address.port is not None else ""
+    known += f"User {address.user}\n" if address.user is not None else ""
     try:
-        if path.exists() or config is not None:
-            reader = SSHConfig.from_path(str(path))
-        found = reader.lookup(address.host)
+        text = path.read_text("utf-8") if path.exists() or config is not None else ""
+        found = SSHConfig.from_text(known + text).lookup(address.host)
     except (OSError, ConfigParseError, UnicodeDecodeError) as error:
         raise Unreachable(f"{address.label}: {path} can't be read: {error}") from None
     settings = {
