@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from kschedpatch.core.rbac.objects import MANAGED_BY, PATCH_LABEL
 from kschedpatch.node.agent import Agent
 
 Object = dict[str, Any]
@@ -46,3 +47,9 @@ class Kubectl:
 
     def delete(self, body: Object) -> None:
         self._run(["delete", "-f", "-", "--ignore-not-found", "--wait=false"], body)
+
+    def delete_labelled(self, patches: Sequence[str]) -> None:
+        """The RBAC objects that these patches brought."""
+        chosen = f"{MANAGED_BY}=kschedpatch,{PATCH_LABEL} in ({','.join(patches)})"
+        kinds = "clusterrolebinding,rolebinding,clusterrole,role"
+        self._run(["delete", kinds, "--all-namespaces", "-l", chosen, "--ignore-not-found"])

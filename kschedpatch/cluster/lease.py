@@ -37,7 +37,7 @@ def empty_if_held_by(kubectl: Kubectl, dead: str) -> bool:
 
 
 def empty_if_dead(kubectl: Kubectl, node_name: str) -> bool:
-    """The same for a scheduler of this node that nobody saw leading: a live one renews every 2 s."""
+    """The same for one that nobody saw leading: a live holder renews every 2 s."""
     first = _term(kubectl)
     if first is None or first[0].rpartition("_")[0] != node_name:
         return False

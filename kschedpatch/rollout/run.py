@@ -158,7 +158,7 @@ class Run:
     def _change_all(self) -> None:
         for turn in self.turns:
             self._do(turn.arm, to_its_end=True)
-            # The place of the canary: a second pod with the new spec, before the live one is touched.
+            # The place of the canary: a second pod with the new spec, before this one is touched.
             dead = lease.holder(self._kubectl()) if turn.change.leads else ""
             self._do(turn.switch, to_its_end=True)
             if lease.empty_if_held_by(self._kubectl(), dead):
