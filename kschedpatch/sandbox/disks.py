@@ -17,13 +17,14 @@ _PARTS = ("etc", "var/lib")
 
 class Disks:
     def __init__(self, root: Path, *, wanted: bool) -> None:
-        self._mounts = [root / part for part in _PARTS]
+        self._root = root.resolve()
+        self._mounts = [self._root / part for part in _PARTS]
         for mount in self._mounts:
             mount.mkdir(parents=True, exist_ok=True)
         self.are_mounted = False
         if wanted and sys.platform == "linux" and os.geteuid() == 0:
             self.are_mounted = all(
-                _mount("-t", "tmpfs", "-o", "size=8m,nr_inodes=4096,mode=755", "tmpfs", str(mount))
+                _mount("-t", "tmpfs", "-o", "size=4m,nr_inodes=1024,mode=755", "tmpfs", str(mount))
                 for mount in self._mounts
             )
 
@@ -47,11 +48,32 @@ class Disks:
                     raise OSError(f"{mount} could not be made {option}")
                 time.sleep(0.02)
 
+    def drop_foreign_mounts(self) -> None:
+        """What somebody mounted on the node does not outlive its power."""
+        own = {str(mount) for mount in self._mounts if self.are_mounted}
+        for point in _mounts_below(self._root):
+            if point not in own:
+                _unmount(point)
+
     def close(self) -> None:
         if self.are_mounted:
             for mount in self._mounts:
-                subprocess.run(["umount", "-l", str(mount)], check=False)  # noqa: S603, S607 (ours)
+                _unmount(str(mount))
             self.are_mounted = False
+
+
+def _mounts_below(root: Path) -> list[str]:
+    """The deepest first."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_text("utf-8").splitlines()
+    except OSError:
+        return []
+    points = [line.split()[4] for line in lines]
+    return sorted((p for p in points if p.startswith(f"{root}/")), reverse=True)
+
+
+def _unmount(point: str) -> None:
+    subprocess.run(["umount", "-l", point], check=False, capture_output=True)  # noqa: S603, S607 (below a sandbox's root)
 
 
 def _mount(*words: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from pathlib import Path
 class Journal:
     """A file per unit; the stub of journalctl reads it, and its cursor is an offset in it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, told: Callable[[str], None]) -> None:
         self._directory = directory
+        self._told = told
         directory.mkdir(parents=True, exist_ok=True)
         self.path("kubelet").touch()
 
@@ -20,6 +22,7 @@ class Journal:
     def add(self, line: str, unit: str = "kubelet") -> None:
         with self.path(unit).open("a", encoding="utf-8") as journal:
             journal.write(line + "\n")
+        self._told(f"journal: {line}")
 
     def klog(self, level: str, source: str, text: str) -> None:
         stamp = datetime.now(UTC).strftime("%m%d %H:%M:%S.%f")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.sandbox.apiserver import ApiError, ApiServer, Object, kind_called
+from kschedpatch.sandbox.jsonpath import expand
 from kschedpatch.sandbox.requests import Reply
 
 _WITH_VALUE = frozenset(
@@ -167,9 +168,9 @@ class Kubectl:
         name = name or call.words[2]
         found = self._api.get(kind, name, call.option("-n", "--namespace"))
         patch = json.loads(call.option("-p", "--patch"))
-        self._api.apply({**patch, "kind": found["kind"], "metadata": {
-            **patch.get("metadata", {}), **{k: v for k, v in found["metadata"].items()
-                                            if k in {"name", "namespace"}}}})  # fmt: skip
+        own = {key: found["metadata"].get(key, "") for key in ("name", "namespace")}
+        metadata = {**patch.get("metadata", {}), **own}
+        self._api.apply({**patch, "kind": found["kind"], "metadata": metadata})
         return Reply(0, f"{kind_called(kind).name.lower()}/{name} patched\n")
 
 
@@ -182,10 +183,7 @@ def _shown(value: Any, items: list[Object], call: Call) -> str:
     if output == "name":
         return "".join(f"{i['kind'].lower()}/{i['metadata']['name']}\n" for i in items)
     if output.startswith("jsonpath="):
-        found: Any = value
-        for step in output.removeprefix("jsonpath=").strip("{}'.").split("."):
-            found = found.get(step, "") if isinstance(found, dict) else ""
-        return str(found)
+        return expand(output.removeprefix("jsonpath="), value)
     if output in {"json", "yaml"}:
         return json.dumps(value) + "\n"
     return "".join(f"{item['metadata']['name']}\n" for item in items)

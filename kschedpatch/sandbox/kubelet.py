@@ -27,6 +27,7 @@ _LOOK = 0.1
 
 # Of the codes whose findings a kubelet may take all the same, those where it mostly does not.
 _REFUSED = frozenset({"M004", "M005", "M006"})
+_REFUSED_WHEN = {"M010": "goes up", "M012": "claimed twice in this pod"}
 
 
 class Snapshot(NamedTuple):
@@ -71,6 +72,11 @@ def _refuses(finding: Finding, minor: int) -> bool:
         return False
     if finding.code == "M013":
         return minor >= 34
+    if finding.code in _REFUSED_WHEN:
+        return _REFUSED_WHEN[finding.code] in finding.message
+    if finding.code == "M011":
+        # An image's name is the runtime's to refuse; of a volume the unknown sources are dropped.
+        return not finding.path.endswith((".image", "]"))
     return finding.code in _REFUSED or not CODES[finding.code].runs
 
 
@@ -147,7 +153,8 @@ class Kubelet:
         before, self._seen = self._seen, now
         gone = [name for name in before if name not in now]
         came = [name for name in now if before.get(name) != now[name]]
-        self._node.simulation.later(0.05, lambda: self._events(gone, came))
+        delay = self._node.simulation.between(0.1, 0.2)
+        self._node.simulation.later(delay, lambda: self._events(gone, came))
 
     def _events(self, gone: Iterable[str], came: Iterable[str]) -> None:
         if not self.is_running:

@@ -59,8 +59,8 @@ class SandboxNode:
         self.name = name
         self.address = address
         self.minor = minor
-        self.root = directory / "root"
-        self.sim = directory / "sim"
+        self.root = directory.resolve() / "root"
+        self.sim = directory.resolve() / "sim"
         self.is_on = False
         self.on_power_off: list[Callable[[], None]] = []
         """Called when the node loses power: SSH servers drop their connections here."""
@@ -78,7 +78,7 @@ class SandboxNode:
         self._say("version", f"v{VERSIONS[minor]}")
         self._say("clock", "0")
         self.sudo()
-        self.journal = Journal(self.sim / "journal")
+        self.journal = Journal(self.sim / "journal", self._tell)
         self.runtime = Runtime(self.root, self.sim, minor)
         self.runtime.images.add(scheduler_image(minor))
         self.runtime.pullable = lambda: frozenset(cluster.registry)
@@ -169,6 +169,7 @@ class SandboxNode:
         self.systemd.lose_power()
         while kill_by_environment(f"KSCHEDPATCH_ROOT={self.root}"):
             time.sleep(0.005)
+        self.disks.drop_foreign_mounts()
         with self._simulation.lock:
             for directory in (self.root / "proc").glob("[0-9]*"):
                 shutil.rmtree(directory, ignore_errors=True)

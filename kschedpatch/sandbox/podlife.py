@@ -52,7 +52,7 @@ class NodeSide(NamedTuple):
 class PodRun:
     """One stay of a pod on the node, with all restarts of its container."""
 
-    def __init__(self, spec: PodSpec, node: NodeSide, gone: Callable[[], None]) -> None:
+    def __init__(self, spec: PodSpec, node: NodeSide, gone: Callable[[float], None]) -> None:
         self.spec = spec
         self.process: SchedulerProcess | None = None
         self.is_ending = False
@@ -111,7 +111,7 @@ class PodRun:
     def _restart_or_start(self, found: Start) -> None:
         """A recorded container of this UID makes it a restart, with the kubelet's back-off."""
         former = self._node.runtime.last_exited(self.spec.uid)
-        now = self._node.simulation.now()
+        now = self._node.simulation.moment()
         if former is not None:
             wait = self._node.backoff.wait(self.spec.uid, former.finished, now)
             if wait > 0:
@@ -154,6 +154,7 @@ class PodRun:
             command=[str(w) for w in (*(chosen.get("command") or ()), *(chosen.get("args") or ()))],
             log=self.log_directory / f"{attempt}.log",
             changed=node.changed,
+            told=node.told,
             ended=self._ended,
         )
         node.changed()
@@ -161,7 +162,7 @@ class PodRun:
     def _ended(self, code: int, reason: str) -> None:
         self._node.told(f"{self.spec.name} {self.spec.uid[:8]} ended: {code} {reason}")
         if self.is_ending:
-            self._gone()
+            self._gone(self._node.simulation.between(1.4, 1.7))
         else:
             self._after(self._node.simulation.between(0.3, 0.8), self.start)
 
@@ -175,7 +176,8 @@ class PodRun:
         if self.process is not None and self.process.is_alive:
             self.process.terminate()
         else:
-            self._gone()
+            # Nothing had to be stopped (it waited in its back-off): quicker to clean up.
+            self._gone(self._node.simulation.between(0.5, 1.0))
 
     def lose_power(self) -> None:
         self.is_ending = True
@@ -221,7 +223,7 @@ class PodSlot:
             self._try()
 
     def _try(self) -> None:
-        spec, now = self.wanted, self._node.simulation.now()
+        spec, now = self.wanted, self._node.simulation.moment()
         if spec is None or (self.run is not None and not self.run.is_ending):
             return
         if self.run is None and now >= self._free_at:
@@ -229,17 +231,17 @@ class PodSlot:
             self._last_uid = spec.uid
             self.run.start()
             return
-        again = self._node.simulation.between(RETRY + 0.5, RETRY + 1.5)
+        again = self._node.simulation.between(RETRY + 0.8, RETRY + 2.0)
         leaving = self.run.spec.uid if self.run is not None else self._last_uid
         if spec.uid == leaving:
             # The one that leaves is wanted back: it starts again as soon as it is gone.
             again = 0.3 if self.run is not None else self._free_at - now + 0.1
         self._retry = self._node.simulation.later(again, self._try)
 
-    def _gone(self) -> None:
+    def _gone(self, clean_up: float) -> None:
         """The process has ended; the worker needs a moment more before the name is free."""
         self.run = None
-        self._free_at = self._node.simulation.now() + self._node.simulation.between(1.4, 1.7)
+        self._free_at = self._node.simulation.moment() + clean_up
         self._node.changed()
 
     def adopt(self, spec: PodSpec) -> None:

@@ -36,6 +36,7 @@ class SchedulerProcess:
         command: list[str],
         log: Path,
         changed: Callable[[], None],
+        told: Callable[[str], None],
         ended: Callable[[int, str], None],
     ) -> None:
         self._simulation = simulation
@@ -44,6 +45,7 @@ class SchedulerProcess:
         self._start = start
         self._log = log
         self._changed = changed
+        self._told = told
         self._on_end = ended
         self._timers: list[Timer] = []
         self.container = container
@@ -73,6 +75,8 @@ class SchedulerProcess:
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
         with self._log.open("a", encoding="utf-8") as log:
             log.writelines(f"{stamp} stderr F {line}\n" for line in lines)
+        for line in lines:
+            self._told(f"log: {line}")
 
     def info(self, source: str, text: str) -> None:
         stamp = datetime.now(UTC).strftime("%m%d %H:%M:%S.%f")
@@ -156,7 +160,7 @@ class SchedulerProcess:
             timer.cancel()
         self.is_alive = self.is_serving = self.is_synced = False
         self._runtime.end_process(self.pid)
-        self._runtime.exited(self.container.id, code, reason, self._simulation.now())
+        self._runtime.exited(self.container.id, code, reason, self._simulation.moment())
         self._world.leaves(self, released=released)
         self._changed()
         self._on_end(code, reason)

@@ -30,7 +30,7 @@ class Sandbox:
         breakable_disks: bool = False,
     ) -> None:
         self.simulation = Simulation(speed, seed)
-        self.record = Record(self.simulation.now)
+        self.record = Record(self.simulation.moment)
         self.api = ApiServer()
         self.registry: set[str] = set()
         """Images that nodes can pull."""

@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 
 _LONGEST_WAIT = 0.5
+_LONGEST_LAG = 1.0
 
 
 class Timer:
@@ -44,10 +45,17 @@ class Simulation:
         os.set_blocking(self._wake_in, False)
         self._selector.register(self._wake_out, selectors.EVENT_READ, self._woken)
         self._ended = False
+        self._running_due: float | None = None
         self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
 
     def now(self) -> float:
         return (time.monotonic() - self._began) * self.speed
+
+    def moment(self) -> float:
+        """The time of what happens just now: inside of an action that is when it was due."""
+        inside = threading.current_thread() is self._thread
+        due = self._running_due if inside else None
+        return self.now() if due is None else due
 
     def real(self, seconds: float) -> float:
         return seconds / self.speed
@@ -62,7 +70,8 @@ class Simulation:
         timer = Timer(action)
         with self.lock:
             soonest = self._due[0][0] if self._due else None
-            due = self.now() + seconds
+            # Counted from when the running action was due: a busy machine's lags do not add up.
+            due = self.moment() + seconds
             heapq.heappush(self._due, (due, next(self._order), timer))
         if soonest is None or due < soonest:
             self.wake()
@@ -75,6 +84,7 @@ class Simulation:
 
         def again() -> None:
             nonlocal current
+            self._running_due = self.now()  # it looks at the world outside, which has no lag
             action()
             if not ended:
                 current = self.later(seconds, again)
@@ -134,9 +144,12 @@ class Simulation:
             with self.lock:
                 if not self._due or self._due[0][0] > self.now():
                     return
-                timer = heapq.heappop(self._due)[2]
+                self._running_due, _, timer = heapq.heappop(self._due)
+                # After a long stall (a suspended machine) the past is not made up for.
+                self._running_due = max(self._running_due, self.now() - _LONGEST_LAG)
                 if timer.action is not None:
                     self._guarded(timer.action)
+                self._running_due = None
 
     def _guarded(self, action: Callable[[], None]) -> None:
         with self.lock:
