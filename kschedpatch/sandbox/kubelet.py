@@ -96,8 +96,6 @@ class Kubelet:
             return
         self.is_running = True
         self._node.journal.klog("I", "server.go:212", '"Kubelet version" simulated')
-        for slot in self.slots.values():
-            slot.reset()
         self._seen = self._snapshot()
         self._relist()
         self._stops = [
@@ -112,8 +110,7 @@ class Kubelet:
             stop()
         self._stops = []
         for slot in self.slots.values():
-            if slot.run is not None:
-                slot.run.forget_worker()
+            slot.forget()
 
     def processes(self) -> list[SchedulerProcess]:
         return [
@@ -209,14 +206,7 @@ class Kubelet:
             run = slot.run
             if run is not None and slot.wanted is None and not run.is_ending:
                 if spec is not None and spec.uid == run.spec.uid:
-                    self._adopt(slot, spec)
+                    slot.adopt(spec)
                     continue
                 run.end()
             slot.want(spec)
-
-    def _adopt(self, slot: PodSlot, spec: PodSpec) -> None:
-        """After a restart of the kubelet: a container that ended meanwhile is started again."""
-        slot.adopt(spec)
-        run = slot.run
-        if run is not None and (run.process is None or not run.process.is_alive):
-            run.start()

@@ -56,6 +56,7 @@ class PodRun:
         self.spec = spec
         self.process: SchedulerProcess | None = None
         self.is_ending = False
+        self._is_watched = True
         self._node = node
         self._gone = gone
         self._timers: list[Timer] = []
@@ -163,7 +164,7 @@ class PodRun:
         self._node.told(f"{self.spec.name} {self.spec.uid[:8]} ended: {code} {reason}")
         if self.is_ending:
             self._gone(self._node.simulation.between(1.4, 1.7))
-        else:
+        elif self._is_watched:
             self._after(self._node.simulation.between(0.3, 0.8), self.start)
 
     def end(self) -> None:
@@ -188,8 +189,15 @@ class PodRun:
 
     def forget_worker(self) -> None:
         """The kubelet stops: nobody restarts the container, which goes on running."""
+        self._is_watched = False
         for timer in self._timers:
             timer.cancel()
+
+    def take_over(self) -> None:
+        """A kubelet that has just started: a container that ended meanwhile starts again."""
+        self._is_watched = True
+        if self.process is None or not self.process.is_alive:
+            self.start()
 
     def _after(self, seconds: float, action: Callable[[], None]) -> None:
         def unless_ending() -> None:
@@ -245,10 +253,16 @@ class PodSlot:
         self._node.changed()
 
     def adopt(self, spec: PodSpec) -> None:
-        """A kubelet that has just started finds the pod it wants alive already."""
+        """A kubelet that has just started finds the pod it wants there already."""
         self.wanted = spec
+        if self.run is not None:
+            self.run.take_over()
 
-    def reset(self) -> None:
-        """A kubelet that has just started remembers no worker."""
+    def forget(self) -> None:
+        """The kubelet stops: what it knew of workers is gone, and nobody starts who waits."""
         self._free_at = 0.0
         self.wanted = None
+        if self._retry is not None:
+            self._retry.cancel()
+        if self.run is not None:
+            self.run.forget_worker()

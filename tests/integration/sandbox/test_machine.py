@@ -17,7 +17,7 @@ from kschedpatch.sandbox.node import SandboxNode
 from kschedpatch.sandbox.sandbox import Sandbox
 from kschedpatch.sandbox.sshserver import SshServer
 from kschedpatch.sandbox.tree import scheduler_image
-from tests.integration.sandbox.conftest import Shell, move_away, rename_in, shell_of
+from tests.integration.sandbox.conftest import Shell, marked, move_away, rename_in, shell_of
 
 UNIT = """[Unit]
 Before=kubelet.service
@@ -160,6 +160,21 @@ def test_a_reboot_kills_all_and_starts_the_dead_man_before_the_kubelet(
     assert node.wait_ready()
     shell(f"systemctl disable --quiet {dead_man}; systemctl stop {dead_man}")
     assert not is_alive(pid_of(node))
+
+
+def test_who_waited_when_the_power_went_does_not_come_back_twice(
+    sandbox: Sandbox, node: SandboxNode
+) -> None:
+    rename_in(node, marked("waits"))
+    assert node.wait(lambda: node.live() is None, 5)
+    node.power_off()
+    assert list(node.path("/proc").glob("[0-9]*")) == []
+    sandbox.simulation.sleep(12)
+    assert list(node.path("/proc").glob("[0-9]*")) == []
+    node.power_on()
+    assert node.wait_ready()
+    sandbox.simulation.sleep(12)
+    assert len(list(node.path("/proc").glob("[0-9]*"))) == 1
 
 
 def test_time_on_the_node_is_the_simulations(node: SandboxNode, shell: Shell) -> None:
