@@ -10,8 +10,10 @@ import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +33,7 @@ KUBERNETES_COMMANDS = (
     "kubectl",
     "kubelet",
 )
-_PROGRESS_SECONDS = 10.0
+_PROGRESS_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ def _built(module: Module) -> dict[str, Path]:
 
 
 def _compile_into(target: Path, module: Module) -> None:
+    for abandoned in target.parent.glob(".new-*"):
+        shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as scratch:
         output = Path(scratch) / "bin"
         output.mkdir()
@@ -158,31 +162,40 @@ def _compile(module: Module, output: Path) -> None:
     else:
         command = [*base, "-o", f"{output}/", *module.packages.values()]
     say(f"building {module.name}: {', '.join(module.packages)}")
-    started = reported = time.monotonic()
-    compiled, other = 0, []
-    # Compilers yield to whatever else runs here.
+    started = time.monotonic()
+    compiled, other = 0, list[str]()
+    over = threading.Event()
+
+    def report() -> None:
+        # By the clock: linking alone takes a minute and says nothing.
+        while not over.wait(_PROGRESS_SECONDS):
+            passed = f"{time.monotonic() - started:.0f} s"
+            say(f"  {module.name}: {compiled} packages compiled, {passed}")
+
+    # Compilers yield to whatever else runs here, and end with the run that wants them: also
+    # when that is killed.
     with subprocess.Popen(
-        ["nice", "-n", "5", *command],
+        ["setpriv", "--pdeathsig", "TERM", "nice", "-n", "5", *command],
+        start_new_session=True,
         cwd=module.directory,
         env=go_environment(),
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stderr is not None
+        threading.Thread(target=report, daemon=True).start()
         try:
             for line in process.stderr:
                 if _names_a_package(line):
                     compiled += 1
                 else:
                     other.append(line)
-                if time.monotonic() - reported > _PROGRESS_SECONDS:
-                    reported = time.monotonic()
-                    passed = f"{reported - started:.0f} s"
-                    say(f"  {module.name}: {compiled} packages compiled, {passed}")
         except BaseException:
-            # On its way out, the block waits for the compiler: it must not go on for minutes.
-            process.terminate()
+            # On its way out, the block waits for the compilers: they must not go on for minutes.
+            os.killpg(process.pid, signal.SIGTERM)
             raise
+        finally:
+            over.set()
     if process.returncode != 0:
         raise RigError(f"can't build {module.name}:\n{''.join(other)[-4000:]}")
     say(f"built {module.name} in {time.monotonic() - started:.0f} s")

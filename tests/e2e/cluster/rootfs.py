@@ -71,6 +71,10 @@ def _debootstrap(target: Path) -> None:
     started = time.monotonic()
     say(f"making the nodes' file tree with debootstrap ({SUITE})")
     command = [
+        # In namespaces of its own: whatever ends this run, also the mounts and processes of
+        # a debootstrap that is cut off vanish.
+        *("setpriv", "--pdeathsig", "KILL"),
+        *("unshare", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child"),
         "debootstrap",
         "--variant=minbase",
         f"--include={','.join(_PACKAGES)}",

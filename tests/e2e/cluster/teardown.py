@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import cgroups, network
-from .console import RigError, run, say
+from .console import RigError, run, say, wait_until
 from .limits import restore_limits
 from .settings import MACHINE_PREFIX, STATE
 
@@ -38,12 +38,21 @@ def take_down() -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-    # rm, not shutil: it is three times as fast on the nodes' trees.
-    run(["rm", "-rf", "--one-file-system", str(STATE)], timeout=300)
+    _remove_state()
     remaining = leftovers()
     if remaining:
         raise RigError("left behind: " + "; ".join(remaining))
     say(f"taken down in {time.monotonic() - started:.1f} s")
+
+
+def _remove_state(patience: float = 60) -> None:
+    def removed() -> bool:
+        # rm, not shutil: it is three times as fast on the nodes' trees.
+        run(["rm", "-rf", "--one-file-system", str(STATE)], timeout=300)
+        return not STATE.exists()
+
+    # Again and again: a killed run's `cp` may still be at work there.
+    wait_until(f"the end of {STATE}", removed, patience)
 
 
 def leftovers() -> list[str]:
