@@ -58,7 +58,7 @@ lock: $(READY)
 		--group dev --output-file requirements.lock pyproject.toml
 
 include e2e.mk
-e2e e2e-full cluster-up cluster-down cluster-ssh: $(READY)
+e2e e2e-full cluster-up cluster-down cluster-ssh cluster-status: $(READY)
 
 clean:
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,26 +1,38 @@
 # The end-to-end tests and the cluster that they run on: Linux with root, see tests/e2e/README.md.
 E2E_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 KUBERNETES ?= 1.34
-E2E_MINORS ?= 1.28 1.31 1.34 1.36
-E2E_RIG := $(E2E_PYTHON) -m tests.e2e.cluster
+NODES ?= 3
 NODE ?= cp1
+E2E_MODULES := tests/e2e/cluster/modules/kubernetes-
+# Every minor that is pinned there.
+E2E_MINORS ?= $(patsubst $(E2E_MODULES)%,%,$(sort $(wildcard $(E2E_MODULES)*)))
+E2E_RIG := $(E2E_PYTHON) -m tests.e2e.cluster
+# Names as they start and times at the end: nobody has to guess whether it hangs.
+E2E_TESTS := $(E2E_PYTHON) -m pytest tests/e2e -vv --durations=10 --durations-min=5
 
-.PHONY: e2e e2e-full cluster-up cluster-down cluster-ssh
+.PHONY: e2e e2e-full cluster-up cluster-down cluster-ssh cluster-status
 
 e2e:
-	$(E2E_PYTHON) -m pytest tests/e2e -m "not full" --kubernetes $(KUBERNETES)
+	$(E2E_TESTS) -m "not full and not alone" --kubernetes $(KUBERNETES) --nodes $(NODES)
 
+# Everything for each minor; then, once, the runs that start and end clusters themselves.
 e2e-full:
-	failed=; for minor in $(E2E_MINORS); do \
-		$(E2E_PYTHON) -m pytest tests/e2e --kubernetes $$minor || failed="$$failed $$minor"; \
+	@failed=; for minor in $(E2E_MINORS); do \
+		echo "== Kubernetes $$minor"; \
+		$(E2E_TESTS) -m "not alone" --kubernetes $$minor || failed="$$failed $$minor"; \
 	done; \
-	if [ -n "$$failed" ]; then echo "failed with Kubernetes$$failed" >&2; exit 1; fi
+	echo "== runs that are interrupted"; \
+	$(E2E_TESTS) -m alone --kubernetes $(KUBERNETES) || failed="$$failed interrupted-runs"; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
 cluster-up:
-	$(E2E_RIG) up --kubernetes $(KUBERNETES)
+	$(E2E_RIG) up --kubernetes $(KUBERNETES) --nodes $(NODES)
 
 cluster-down:
 	$(E2E_RIG) down
+
+cluster-status:
+	@$(E2E_RIG) status
 
 cluster-ssh:
 	@$(E2E_RIG) ssh $(NODE)

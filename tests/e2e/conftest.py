@@ -10,10 +10,10 @@ from types import FrameType
 
 import pytest
 
-from .cluster.cluster import Cluster, attach, bring_up
+from .cluster.cluster import Cluster, attach, bring_up, refuse_beside_kept
 from .cluster.console import RigError
 from .cluster.reaper import Reaper
-from .cluster.settings import why_not_here
+from .cluster.settings import NODE_COUNTS, why_not_here
 from .cluster.teardown import exclusive, take_down
 from .cluster.versions import DEFAULT_MINOR, known_minors
 
@@ -27,6 +27,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the minor of the cluster (default: %(default)s)",
     )
     group.addoption(
+        "--nodes",
+        type=int,
+        choices=NODE_COUNTS,
+        default=max(NODE_COUNTS),
+        help="control-plane nodes (default: %(default)s); tests that need more are skipped",
+    )
+    group.addoption(
         "--running-cluster",
         action="store_true",
         help="use the cluster that `make cluster-up` started, and leave it running",
@@ -34,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "full: long fault runs, only in `make e2e-full`")
+    config.addinivalue_line("markers", "full: takes minutes; only in `make e2e-full`")
+    config.addinivalue_line("markers", "alone: boots clusters itself, so no other may be up")
+    config.addinivalue_line("markers", "three_nodes: needs more than one control-plane node")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -56,18 +65,28 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         return
     run = uuid.uuid4().hex
     minor = str(request.config.getoption("--kubernetes"))
+    nodes = int(request.config.getoption("--nodes"))
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with exclusive():
+        refuse_beside_kept()
         reaper = Reaper(run)
         try:
             # Minutes of building are not to be spent in silence.
             with capture.global_and_fixture_disabled():
-                up = bring_up(minor, run=run, keep=False)
+                up = bring_up(minor, nodes, run=run, keep=False)
             yield up
         finally:
             with capture.global_and_fixture_disabled():
                 take_down()
             reaper.dismiss()
+
+
+@pytest.fixture(autouse=True)
+def _enough_nodes(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("three_nodes"):
+        up: Cluster = request.getfixturevalue("cluster")
+        if len(up.nodes) < max(NODE_COUNTS):
+            pytest.skip(f"the cluster has {len(up.nodes)} node")
 
 
 @pytest.hookimpl(wrapper=True)

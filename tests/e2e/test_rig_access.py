@@ -9,13 +9,12 @@ import pytest
 from .cluster.access import PASSWORD_USER, SUDO_PASSWORD, SUDO_USER
 from .cluster.cluster import Cluster
 from .cluster.console import run
-from .cluster.settings import NODE_NAMES, addresses
 
 
-@pytest.mark.parametrize("name", NODE_NAMES)
-def test_root_logs_in_by_key_with_known_host_keys(cluster: Cluster, name: str) -> None:
-    result = cluster.node(name).ssh("id -un; hostname")
-    assert result.stdout.decode().split() == ["root", name], result.stderr
+def test_root_logs_in_by_key_with_known_host_keys(cluster: Cluster) -> None:
+    for node in cluster.nodes:
+        result = node.ssh("id -un; hostname")
+        assert result.stdout.decode().split() == ["root", node.name], result.stderr
 
 
 def test_sudo_without_a_password(cluster: Cluster) -> None:
@@ -31,6 +30,7 @@ def test_sudo_with_a_password(cluster: Cluster) -> None:
 
 def test_inner_addresses_are_reached_through_the_bastion_only(cluster: Cluster) -> None:
     with pytest.raises(OSError, match=r"unreachable|No route"):
-        socket.create_connection((addresses("cp2").inner, 22), timeout=3)
+        socket.create_connection((cluster.nodes[-1].inner, 22), timeout=3)
     config = str(cluster.access.ssh_config)
-    assert run(["ssh", "-F", config, "cp2-inner", "hostname"]).stdout == b"cp2\n"
+    name = cluster.nodes[-1].name
+    assert run(["ssh", "-F", config, f"{name}-inner", "hostname"]).stdout.decode() == f"{name}\n"

@@ -15,7 +15,7 @@ from .build import build
 from .console import RigError, say
 from .packages import install_missing
 from .rootfs import base_tree
-from .settings import STATE, why_not_here
+from .settings import NODE_COUNTS, STATE, why_not_here
 from .teardown import exclusive, leftovers, take_down
 from .versions import DEFAULT_MINOR, known_minors, kubernetes_version
 
@@ -54,6 +54,8 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=help_text)
         sub.add_argument("--kubernetes", choices=known_minors(), default=DEFAULT_MINOR)
         sub.set_defaults(command=command)
+        if command is _up:
+            sub.add_argument("--nodes", type=int, choices=NODE_COUNTS, default=max(NODE_COUNTS))
     commands.add_parser("down", help="take everything of the rig away").set_defaults(command=_down)
     commands.add_parser("status", help="what is there of the rig").set_defaults(command=_status)
     ssh = commands.add_parser("ssh", help="log in to a machine")
@@ -88,8 +90,9 @@ def _build(options: argparse.Namespace) -> int:
 def _up(options: argparse.Namespace) -> int:
     _environment(options)
     with exclusive():
+        cluster.refuse_beside_kept()
         try:
-            up = cluster.bring_up(options.kubernetes, run="kept", keep=True)
+            up = cluster.bring_up(options.kubernetes, options.nodes, run="kept", keep=True)
         except BaseException:
             take_down()
             raise

@@ -1,4 +1,4 @@
-"""Brings up the whole cluster: three control-plane nodes and the gate."""
+"""Brings up the whole cluster: its control-plane nodes and the gate."""
 
 from __future__ import annotations
 
@@ -87,14 +87,12 @@ class Cluster:
         wait_until("CoreDNS", available, timeout)
 
 
-def bring_up(minor: str, *, run: str, keep: bool, attempts: int = 2) -> Cluster:
-    """Boot a cluster; only this may be tried twice, never a test.
+def bring_up(minor: str, nodes: int, *, run: str, keep: bool, attempts: int = 2) -> Cluster:
+    """Boot a cluster of so many nodes; only this may be tried twice, never a test.
 
     `run` names it for the reaper. `keep` is for people who want to look: a
     later run does not take such a cluster down by itself.
     """
-    if _RECORD.exists() and json.loads(_RECORD.read_text())["keep"]:
-        raise RigError("a kept cluster is up; end it with: make cluster-down")
     version = kubernetes_version(minor)
     install_missing()
     with ThreadPoolExecutor() as pool:
@@ -106,17 +104,22 @@ def bring_up(minor: str, *, run: str, keep: bool, attempts: int = 2) -> Cluster:
     for attempt in range(1, attempts + 1):
         try:
             STATE.mkdir(mode=0o700, parents=True)
-            record = {"minor": minor, "keep": keep, "run": run, "base": str(base)}
+            record = {"minor": minor, "nodes": nodes, "keep": keep, "run": run, "base": str(base)}
             _RECORD.write_text(json.dumps(record))
-            gate = Gate(binaries)
-            nodes = tuple(Node(name, version, binaries, archive) for name in NODE_NAMES)
-            return _boot(version, gate, nodes, base)
+            members = tuple(Node(name, version, binaries, archive) for name in NODE_NAMES[:nodes])
+            return _boot(version, Gate(binaries), members, base)
         except RigError as error:
             say(f"bring-up failed ({attempt} of {attempts}): {error}")
             if attempt == attempts:
                 raise
             take_down()
     raise AssertionError("unreachable")
+
+
+def refuse_beside_kept() -> None:
+    """Asked before anything is begun: whoever fails later takes down all that there is."""
+    if _RECORD.exists() and json.loads(_RECORD.read_text())["keep"]:
+        raise RigError("a kept cluster is up; end it with: make cluster-down")
 
 
 def attach() -> Cluster:
@@ -130,7 +133,8 @@ def attach() -> Cluster:
     binaries = build(version)
     base = Path(record["base"])
     archive = cluster_archive(version, binaries, base)
-    nodes = tuple(Node(name, version, binaries, archive) for name in NODE_NAMES)
+    names = NODE_NAMES[: record["nodes"]]
+    nodes = tuple(Node(name, version, binaries, archive) for name in names)
     return Cluster(version, Gate(binaries), nodes, Access(STATE / "access"), Api(_KUBECONFIG), base)
 
 
@@ -144,7 +148,7 @@ def current_run() -> str | None:
 
 def _boot(version: KubernetesVersion, gate: Gate, nodes: tuple[Node, ...], base: Path) -> Cluster:
     started = time.monotonic()
-    say(f"booting {len(nodes)} nodes of Kubernetes {version.release}")
+    say(f"booting Kubernetes {version.release} on {', '.join(node.name for node in nodes)}")
     access = Access(STATE / "access")
     access.create()
     raise_limits()

@@ -28,6 +28,8 @@ SERVICE_SUBNET = "10.96.0.0/12"
 
 API_PORT = 6443
 NODE_NAMES = ("cp1", "cp2", "cp3")
+NODE_COUNTS = (1, 3)
+"""Sizes of a cluster. Not two: its etcd would be lost with either node."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,27 @@ def ready_binaries() -> Path | None:
 
 
 def why_not_here() -> str | None:
-    """The reason why this machine can't run the rig, if there is one."""
+    """The reason why this machine can't run the rig, if there is one.
+
+    Root without a right that the rig needs is root in a container: a reason
+    for people, but in CI the tests were meant to run and must fail.
+    """
     if platform.system() != "Linux":
         return f"the e2e rig needs Linux, this is {platform.system()}"
     if os.geteuid() != 0:
         return "the e2e rig needs root: it makes namespaces, mounts and a bridge"
+    missing = [name for name, bit in _CAPABILITIES.items() if not _capabilities() >> bit & 1]
+    if missing and not in_ci():
+        return f"the e2e rig needs {' and '.join(missing)}, which root lacks here"
     return None
+
+
+_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_SYS_ADMIN": 21, "CAP_MKNOD": 27}
+
+
+def _capabilities() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("CapEff:")).split()[1], 16)
 
 
 def in_ci() -> bool:
