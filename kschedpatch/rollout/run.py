@@ -135,13 +135,15 @@ class Run:
         self._do(every)
 
     def _kubectl(self) -> Kubectl:
-        return Kubectl(self.turns[0].member.agent)
+        # Without a turn no manifest differs, and still the objects may have to be brought.
+        member = self.turns[0].member if self.turns else self.fleet.members[0]
+        return Kubectl(member.agent)
 
     def _bring_objects(self) -> None:
         if not self.objects:
             return
         brought = self._brought = BroughtObjects(self._kubectl())
-        label = self.turns[0].label
+        label = self.turns[0].label if self.turns else ""
 
         def bring() -> None:
             self.listener(Event(Phase.OBJECTS, State.STARTED))
@@ -166,7 +168,7 @@ class Run:
             self._do(turn.watch)
 
     def _probe(self) -> None:
-        if not self.settings.probe or self.probed_scheduler is None:
+        if not self.settings.probe or self.probed_scheduler is None or not self.turns:
             return
         name = self.probed_scheduler
         self.listener(Event(Phase.PROBE, State.STARTED))

@@ -153,6 +153,8 @@ class Kubectl:
             kind, _, name = call.words[1].partition("/")
             names = ([name] if name else []) + list(call.words[2:])
             targets = [(kind, n, call.option("-n", "--namespace")) for n in names]
+        if call.option("-l", "--selector"):
+            targets = self._labelled(call)
         for kind, name, namespace in targets:
             try:
                 self._api.delete(kind, name, namespace or call.option("-n", "--namespace"))
@@ -162,6 +164,15 @@ class Kubectl:
                 continue
             lines.append(f'{kind_called(kind).name.lower()} "{name}" deleted\n')
         return Reply(0, "".join(lines))
+
+    def _labelled(self, call: Call) -> list[tuple[str, str, str]]:
+        """In all namespaces, as the tool asks for it."""
+        return [
+            (kind, item["metadata"]["name"], item["metadata"].get("namespace", ""))
+            for kind in call.words[1].split(",")
+            for item in self._api.all(kind)
+            if _selected(item, call.option("-l", "--selector"))
+        ]
 
     def _patch(self, call: Call) -> Reply:
         kind, _, name = call.words[1].partition("/")
@@ -191,7 +202,12 @@ def _shown(value: Any, items: list[Object], call: Call) -> str:
 
 def _selected(item: Object, selector: str) -> bool:
     labels = item.get("metadata", {}).get("labels") or {}
-    for part in filter(None, selector.split(",")):
+    for part in filter(None, re.split(r",(?![^(]*\))", selector)):
+        chosen = re.fullmatch(r"(\S+) in \((.*)\)", part)
+        if chosen is not None:
+            if labels.get(chosen[1]) not in chosen[2].split(","):
+                return False
+            continue
         key, equals, value = part.replace("==", "=").partition("=")
         if key not in labels or (equals and labels[key] != value):
             return False
