@@ -106,7 +106,7 @@ def test_no_bad_end_is_taken_for_a_good_one(
 ) -> None:
     session = lab.session(body, lab.options(kind))
     with pytest.raises(error) as raised:
-        session.call("switch", timeout=1 if error is CallTimeout else 20)
+        session.call("switch", timeout=2.5 if error is CallTimeout else 20)
     assert not getattr(raised.value, "nothing_happened", True)
     assert session.label in str(raised.value)
     session.close()

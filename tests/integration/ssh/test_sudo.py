@@ -183,7 +183,7 @@ def test_who_may_not_use_sudo_is_not_asked_for_more(sudo_lab: Lab, stub: SudoStu
 def test_another_question_than_ours_gets_no_answer(
     sudo_lab: Lab, stub: SudoStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "START_TIMEOUT", 1.0)
+    monkeypatch.setattr(session_module, "START_TIMEOUT", 3.0)
     stub.be("factor")
     session = sudo_session(sudo_lab, TransportKind.PARAMIKO, CANARY)
     with pytest.raises(BecomeFailed) as raised:

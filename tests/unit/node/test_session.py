@@ -123,8 +123,8 @@ def test_every_bad_end_is_told(body: str, error: type[Exception], words: list[st
 
 def test_the_whole_call_has_its_time() -> None:
     with pytest.raises(CallTimeout) as raised:
-        session("while :; do emit_step beat; sleep 0.1; done").call("watch", timeout=1)
-    assert "«watch» did not end within 1 s" in raised.value.message
+        session("while :; do emit_step beat; sleep 0.1; done").call("watch", timeout=2)
+    assert "«watch» did not end within 2 s" in raised.value.message
     assert not raised.value.nothing_happened
 
 
@@ -136,8 +136,8 @@ def test_silence_is_taken_for_a_lost_connection() -> None:
 
 
 def test_steps_keep_a_call_alive() -> None:
-    body = "for i in 1 2 3 4 5; do sleep 0.3; emit_step $i; done; emit_end 0"
-    assert session(body).call("watch", timeout=20, idle_timeout=1.2).code == 0
+    body = "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; emit_step $i; done; emit_end 0"
+    assert session(body).call("watch", timeout=20, idle_timeout=2).code == 0
 
 
 class Broken(LocalTransport):
@@ -152,14 +152,16 @@ class Broken(LocalTransport):
 
 
 @pytest.mark.parametrize(
-    "instead, error",
+    "instead, timeout, error",
     [
-        ("echo This account is not available.; exit 1", NodeSpokeGarbage),
-        ("yes", OutputTooLarge),
-        ("sleep 20", CallTimeout),
+        ("echo This account is not available.; exit 1", 20, NodeSpokeGarbage),
+        ("yes", 20, OutputTooLarge),
+        ("sleep 20", 1, CallTimeout),
     ],
 )
-def test_before_the_script_is_sent_nothing_happened(instead: str, error: type[Exception]) -> None:
+def test_before_the_script_is_sent_nothing_happened(
+    instead: str, timeout: float, error: type[Exception]
+) -> None:
     with pytest.raises(error) as raised:
-        Session(Broken(instead), NO_BECOME, FRAMES).call("switch", timeout=1)
+        Session(Broken(instead), NO_BECOME, FRAMES).call("switch", timeout=timeout)
     assert raised.value.nothing_happened  # type: ignore[attr-defined]  # a NodeError
