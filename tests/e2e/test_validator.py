@@ -9,19 +9,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kschedpatch.core.manifest.document import read_manifest
 from kschedpatch.core.manifest.validate import validate
-from kschedpatch.core.yamltext.nodes import value_of
-from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.codes import CODES
 from kschedpatch.model.finding import Finding
 
 from .cluster.cluster import Cluster
-from .cluster.trials import Trial, Verdict, try_manifests, under_name
+from .cluster.trials import Trial, dropped_field, try_manifests, under_name
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "manifests"
 # The name is changed for the trial; a mirror's annotation and an end in the past confuse the
@@ -55,30 +52,6 @@ def errors_of(manifest: bytes) -> list[Finding]:
     return [finding for finding in findings if finding.is_error and finding.code != "M002"]
 
 
-def dropped(manifest: bytes, verdict: Verdict) -> bool:
-    """Whether the kubelet lost a field: one that the file sets and its own pod lacks."""
-    documents = read(manifest).documents
-    wanted = value_of(documents[0]) if documents else None
-    if not isinstance(wanted, dict) or verdict.pod is None:
-        return False
-    return any(_missing(wanted.get(part), verdict.pod.get(part)) for part in ("metadata", "spec"))
-
-
-def _missing(wanted: Any, got: Any) -> bool:
-    if isinstance(wanted, dict):
-        return any(
-            _missing(value, got.get(key) if isinstance(got, dict) else None)
-            for key, value in wanted.items()
-        )
-    if isinstance(wanted, list):
-        have = got if isinstance(got, list) else []
-        return any(
-            _missing(value, have[at] if at < len(have) else None) for at, value in enumerate(wanted)
-        )
-    # What is empty or the default need not come back.
-    return got is None and wanted not in (None, "", 0, False, [], {})
-
-
 def test_the_validator_is_as_strict_as_the_kubelet(cluster: Cluster) -> None:
     if cluster.version.minor != "1.34":
         pytest.skip("the manifests and the rules that they try are those of 1.34")
@@ -97,10 +70,14 @@ def test_the_validator_is_as_strict_as_the_kubelet(cluster: Cluster) -> None:
             taken += verdict.accepted
             if verdict.refused and not errors:
                 accepted_by_us_alone.append(f"{verdict.name}: {verdict.journal[:1]}")
-            if verdict.accepted and dropped(manifests[verdict.name], verdict) and not errors:
+            if verdict.accepted and dropped_field(manifests[verdict.name], verdict) and not errors:
                 accepted_by_us_alone.append(f"{verdict.name}: a field was dropped")
             unfounded = [f.code for f in errors if not CODES[f.code].runs]
-            if verdict.accepted and unfounded and not dropped(manifests[verdict.name], verdict):
+            if (
+                verdict.accepted
+                and unfounded
+                and not dropped_field(manifests[verdict.name], verdict)
+            ):
                 refused_without_reason.append(f"{verdict.name}: {unfounded}")
     # A round in which everything is refused, or nothing, would prove little.
     assert 30 <= taken <= len(names) - 60

@@ -10,12 +10,17 @@ import json
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
+
+from kschedpatch.core.yamltext.nodes import value_of
+from kschedpatch.core.yamltext.reader import read
 
 from .api import Api
-from .console import wait_until
+from .console import wait_for, wait_until
 from .node import MANIFESTS, Node
 
 _RELIST_SECONDS = 20
@@ -47,6 +52,38 @@ class Verdict:
         return self.pod is None
 
 
+class Ended(NamedTuple):
+    """How a trial's container ended, and what it said."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def dropped_field(manifest: bytes, verdict: Verdict) -> bool:
+    """Whether the kubelet lost a field: one that the file sets and its own pod lacks."""
+    documents = read(manifest).documents
+    wanted = value_of(documents[0]) if documents else None
+    if not isinstance(wanted, dict) or verdict.pod is None:
+        return False
+    return any(_missing(wanted.get(part), verdict.pod.get(part)) for part in ("metadata", "spec"))
+
+
+def _missing(wanted: Any, got: Any) -> bool:
+    if isinstance(wanted, dict):
+        return any(
+            _missing(value, got.get(key) if isinstance(got, dict) else None)
+            for key, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        have = got if isinstance(got, list) else []
+        return any(
+            _missing(value, have[at] if at < len(have) else None) for at, value in enumerate(wanted)
+        )
+    # What is empty or the default need not come back.
+    return got is None and wanted not in (None, "", 0, False, [], {})
+
+
 def under_name(manifest: bytes, name: str) -> bytes:
     """The same manifest for another pod: only the name in the top-level metadata changes."""
     pattern = rb"^(metadata:\s*\n(?:[ \t]+.*\n|\s*#.*\n)*?[ \t]+name:[ \t]*)\S+"
@@ -67,15 +104,8 @@ def try_manifests(
     one that does not.
     """
     names = [trial.name for trial in trials]
-    if len(set(names)) != len(names) or any(
-        not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name) for name in names
-    ):
-        raise ValueError("trials need distinct names that may be file and pod names")
-    cursor = node.journal_cursor()
     started = time.monotonic()
-    try:
-        for trial in trials:
-            node.put_manifest(trial.manifest, _path(trial.name))
+    with _dropped(node, api, trials) as cursor:
         while True:
             verdicts = _verdicts(names, node, api, cursor)
             age = time.monotonic() - started
@@ -85,8 +115,47 @@ def try_manifests(
             if age > _RELIST_SECONDS + settle:
                 return verdicts
             time.sleep(0.5)
+
+
+def run_to_the_end(
+    node: Node, api: Api, trials: Sequence[Trial], *, timeout: float = 120
+) -> list[tuple[Verdict, Ended]]:
+    """For pods that end by themselves: verdict, exit code and output of each one's container."""
+    names = [trial.name for trial in trials]
+    with _dropped(node, api, trials) as cursor:
+        ends = [
+            wait_for(f"the end of {name}", partial(_ended, node, name), timeout) for name in names
+        ]
+        return list(zip(_verdicts(names, node, api, cursor), ends, strict=True))
+
+
+@contextmanager
+def _dropped(node: Node, api: Api, trials: Sequence[Trial]) -> Iterator[str]:
+    """The manifests are there while the block runs; gives the journal's cursor before that."""
+    names = [trial.name for trial in trials]
+    if len(set(names)) != len(names) or any(
+        not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name) for name in names
+    ):
+        raise ValueError("trials need distinct names that may be file and pod names")
+    cursor = node.journal_cursor()
+    try:
+        for trial in trials:
+            node.put_manifest(trial.manifest, _path(trial.name))
+        yield cursor
     finally:
         remove_trials(node, api, names)
+
+
+def _ended(node: Node, name: str) -> Ended | None:
+    label = shlex.quote(f"io.kubernetes.pod.name={name}-{node.name}")
+    listed = json.loads(node.output(f"crictl ps -a --state Exited --label {label} -o json"))
+    if not listed["containers"]:
+        return None
+    container = listed["containers"][0]["id"]
+    # The kubelet starts it again and forgets older ones: one that is gone by now has a successor.
+    status = json.loads(node.output(f"crictl inspect {container}"))["status"]
+    logs = node.run(f"crictl logs {container}")
+    return Ended(int(status["exitCode"]), logs.stdout.decode(), logs.stderr.decode())
 
 
 def remove_trials(node: Node, api: Api, names: Sequence[str]) -> None:
