@@ -7,11 +7,17 @@ from typing import Annotated
 import typer
 
 from kschedpatch import __version__
+from kschedpatch.cli.apply import apply
+from kschedpatch.cli.history import history
 from kschedpatch.cli.init import init
 from kschedpatch.cli.lint import lint
+from kschedpatch.cli.plan import plan
 from kschedpatch.cli.recipes import recipes
 from kschedpatch.cli.render import render
+from kschedpatch.cli.rollback import rollback
 from kschedpatch.cli.schema import schema
+from kschedpatch.cli.status import status
+from kschedpatch.cli.verify import verify
 
 app = typer.Typer(
     help="Change the scheduler of a live kubeadm cluster without ever losing it.",
@@ -38,5 +44,8 @@ def root(
     """Change the scheduler of a live kubeadm cluster without ever losing it."""
 
 
-for _command in (lint, render, recipes, init, schema):
+_COMMANDS = (
+    recipes, init, lint, render, plan, apply, verify, rollback, status, history, schema
+)  # fmt: skip
+for _command in _COMMANDS:
     app.command()(_command)

@@ -17,7 +17,11 @@ class Outcome(NamedTuple):
     changed: bool = False
     data: Mapping[str, Any] = MappingProxyType({})
     """Further fields of the document."""
+    code: int | None = None
+    """The exit code, where findings alone do not decide it."""
 
     @property
     def exit_code(self) -> int:
+        if self.code is not None:
+            return self.code
         return exitcodes.INVALID if has_errors(self.findings) else exitcodes.OK

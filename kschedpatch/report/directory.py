@@ -72,6 +72,16 @@ def write_files(files: Mapping[Path, bytes], *, force: bool) -> list[Path]:
     return written
 
 
+def write_private(path: Path, text: str) -> None:
+    """One file that only its owner reads; what lies there is replaced, a directory is not."""
+    try:
+        if path.is_dir():
+            raise WriteError(f"{path} is a directory")
+        _write(path, [text.encode()], 0o600)
+    except OSError as error:
+        raise WriteError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
 def _documents(objects: tuple[ClusterObject, ...]) -> str:
     return "---\n".join(emit.document(item.body) for item in objects)
 

@@ -15,10 +15,10 @@ def plan_text(plan: Plan, file: str, paint: Paint) -> str:
     parts = [*_diff(plan, file, paint)]
     if plan.generation is not None:
         for staged in plan.generation.files:
-            parts += _new_file(f"{plan.generation.directory}/{staged.name}", staged, paint)
+            parts += file_lines(f"{plan.generation.directory}/{staged.name}", staged, paint)
     for title, objects in (("RBAC", plan.rbac), ("object", plan.objects)):
         for item in objects:
-            parts += _new_object(title, item, paint)
+            parts += object_lines(title, item, paint)
     if not plan.changed:
         parts.append(f"{printable(file)}: nothing to change")
     return "".join(line + "\n" for line in parts)
@@ -42,7 +42,7 @@ def coloured(line: str, paint: Paint) -> str:
     return paint(colour, text) if colour else text
 
 
-def _new_file(path: str, staged: StagedFile, paint: Paint) -> Iterator[str]:
+def file_lines(path: str, staged: StagedFile, paint: Paint) -> Iterator[str]:
     yield ""
     yield paint("bold", f"+++ {path} ({staged.mode:04o}, {staged.file.size} bytes)")
     if staged.file.content is None:
@@ -57,7 +57,7 @@ def _new_file(path: str, staged: StagedFile, paint: Paint) -> Iterator[str]:
         yield paint("green", "+" + printable(line))
 
 
-def _new_object(title: str, item: ClusterObject, paint: Paint) -> Iterator[str]:
+def object_lines(title: str, item: ClusterObject, paint: Paint) -> Iterator[str]:
     yield ""
     yield paint("bold", f"+++ {title}: {printable(item.title)} (from {printable(item.source)})")
     for line in emit.document(item.body).splitlines():
@@ -76,14 +76,14 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         else {
             "id": generation.id,
             "directory": generation.directory,
-            "files": [_file_data(staged) for staged in generation.files],
+            "files": [file_data(staged) for staged in generation.files],
         },
         "rbac": [item.body for item in plan.rbac],
         "objects": [item.body for item in plan.objects],
     }
 
 
-def _file_data(staged: StagedFile) -> dict[str, Any]:
+def file_data(staged: StagedFile) -> dict[str, Any]:
     content = staged.file.content
     return {
         "name": staged.name,

@@ -9,8 +9,11 @@ from kschedpatch.core.fleet.serving import scheduler_container
 from kschedpatch.core.manifest.document import Manifest
 from kschedpatch.core.manifest.flags import effective
 from kschedpatch.core.schedconfig.election import Election, election
+from kschedpatch.core.schedconfig.read import read_config
+from kschedpatch.core.staging import CONFIG_NAME
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
+from kschedpatch.model.fleetplan import FleetPlan
 
 _DEFAULT_PROFILE = "default-scheduler"
 
@@ -46,6 +49,17 @@ def profile_names(config: dict[str, Any]) -> frozenset[str]:
         if isinstance(profile, dict)
     ]
     return frozenset(names or [_DEFAULT_PROFILE])
+
+
+def probed_profile(plan: FleetPlan) -> str:
+    """A schedulerName that the new schedulers serve: ordinary pods' where they do."""
+    for node in plan.nodes:
+        for item in node.generation.files if node.generation is not None else ():
+            if item.name == CONFIG_NAME and item.file.content is not None:
+                config = read_config(item.file.content, item.name).config
+                names = profile_names(config.value if config is not None else {})
+                return _DEFAULT_PROFILE if _DEFAULT_PROFILE in names else min(names)
+    return _DEFAULT_PROFILE
 
 
 def _lease(chosen: Election) -> str:

@@ -31,7 +31,7 @@ def verify_fleet(
         node.label: [*verify_node(node, last_confirmed(node), kept.get(node.label), plan)]
         for node in facts
     }
-    findings = [*merged(by_node), *_cluster(facts)]
+    findings = [*merged(by_node), *cluster_state(facts)]
     if plan is not None:
         findings += plan.findings
     return in_reading_order(findings)
@@ -105,7 +105,8 @@ def _working(node: NodeFacts) -> Iterator[Finding]:
         yield about(node, "N105", f"restarts: {node.live.restarts}")
 
 
-def _cluster(facts: Sequence[NodeFacts]) -> Iterator[Finding]:
+def cluster_state(facts: Sequence[NodeFacts]) -> Iterator[Finding]:
+    """What the nodes show only together: a mixed cluster, nobody who leads."""
     kinds: dict[tuple[str, ...], list[str]] = {}
     for node in facts:
         if node.manifest is not None:
