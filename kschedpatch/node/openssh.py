@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import weakref
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from kschedpatch.node.process import ProcessChannel
 
 #: ssh's own exit code for «the connection failed»; a command that ends so is told by its records.
 _SSH_FAILED = 255
+#: Seconds that the master outlives its last command: longer than an operator thinks about a plan,
+#: and not for ever if this program is killed.
+_PERSIST = 1800
 
 
 class OpensshTransport:
@@ -34,7 +38,8 @@ class OpensshTransport:
         self.label = label
         self._ssh = ssh
         self._host = host
-        self._directory = directory
+        # Also for a transport that nobody closed, at the latest when the program ends.
+        self._end = weakref.finalize(self, _end_master, ssh, host, directory)
 
     def open(self, command: str) -> ProcessChannel:
         arguments = [
@@ -47,15 +52,19 @@ class OpensshTransport:
         return ProcessChannel(self.label, arguments, lost_code=_SSH_FAILED)
 
     def close(self) -> None:
-        with suppress(OSError, subprocess.TimeoutExpired):
-            subprocess.run(  # noqa: S603  arguments as a list, from this module
-                [*self._ssh, "-O", "exit", "--", self._host],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=5,
-                check=False,
-            )
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._end()
+
+
+def _end_master(ssh: list[str], host: str, directory: Path) -> None:
+    with suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(  # noqa: S603  arguments as a list, from this module
+            [*ssh, "-O", "exit", "--", host],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def open_openssh(address: NodeAddress, options: ConnectOptions) -> OpensshTransport:
@@ -112,7 +121,8 @@ def _start_master(
     ssh: list[str], address: NodeAddress, options: ConnectOptions, label: str
 ) -> None:
     batch = "no" if options.prompts else "yes"
-    master = ["-o", "ControlMaster=yes", "-o", "ControlPersist=yes", "-o", f"BatchMode={batch}"]
+    master = ["-o", "ControlMaster=yes", "-o", f"ControlPersist={_PERSIST}"]
+    master += ["-o", f"BatchMode={batch}"]
     with tempfile.TemporaryFile() as said:  # a pipe would stay open in the master
         done = subprocess.run(  # noqa: S603  arguments as a list; the host has no leading dash
             [*ssh, *master, "-N", "-f", "--", address.host],

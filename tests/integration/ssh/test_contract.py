@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -97,7 +99,7 @@ def test_a_talkative_node_is_no_dead_lock(kind: TransportKind, lab: Lab) -> None
     [
         ("exit 0", NodeSpokeGarbage),
         ("echo on fire >&2; exit 255", Exception),
-        ("while :; do head -c 1000000 /dev/zero; done", OutputTooLarge),
+        ("while head -c 1000000 /dev/zero; do :; done", OutputTooLarge),
         ("sleep 5", CallTimeout),
     ],
 )
@@ -127,12 +129,29 @@ def test_the_label_is_what_the_operator_wrote(kind: TransportKind, lab: Lab) -> 
     transport.close()
 
 
-def test_closing_leaves_nothing_behind(kind: TransportKind, lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_closing_leaves_nothing_behind(
+    kind: TransportKind, forgotten: bool, lab: Lab, tmp_path: Path
+) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tempfile.tempdir", str(temporary))
         session = lab.session("emit_end 0", lab.options(kind))
         session.call("x", timeout=20)
-        session.close()
+        if not forgotten:
+            session.close()
+        del session
+        gc.collect()
     assert list(temporary.iterdir()) == []
+    deadline = time.monotonic() + 20
+    while any(shows(path, temporary) for path in Path("/proc").glob("[0-9]*/cmdline")):
+        assert time.monotonic() < deadline, "a master connection was left behind"
+        time.sleep(0.05)
+
+
+def shows(cmdline: Path, text: Path) -> bool:
+    try:
+        return str(text).encode() in cmdline.read_bytes()
+    except OSError:
+        return False
