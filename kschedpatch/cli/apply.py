@@ -162,7 +162,7 @@ def _apply(
         if code != exitcodes.OK:
             fleets.give_up(outcome, output, "Nothing was changed.")
         findings = (*wish.findings, *wanted.findings)
-        if not wanted.changed:
+        if not wanted.changed and not wanted.rbac and not wanted.objects:
             fleets.tell(findings, output)
             words = "Nothing to change: the nodes are as the patch asks.\n"
             options.show(outcome, output, lambda _: words)
@@ -170,7 +170,8 @@ def _apply(
             complain(fleet_plan_text(wanted, paint_for(sys.stderr)))
         fleets.tell(findings, output)
         names = ", ".join(node.label for node in wanted.nodes if node.changed)
-        fleets.asked_to_go_on(f"Apply this to {names}?", yes=yes)
+        question = f"Apply this to {names}?" if names else "Apply these objects to the cluster?"
+        fleets.asked_to_go_on(question, yes=yes)
         cancel, probed = Cancel(), probed_profile(wanted)
         with show.listener() as fleet.listener:
             result = fleets.carried_out(

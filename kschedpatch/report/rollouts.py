@@ -120,7 +120,7 @@ def conclusion(result: RolloutResult) -> str:
     what = "Rolled back" if result.kind == "rollback" else "Applied"
     match result.exit_code:
         case exitcodes.OK if not result.changed:
-            return "Nothing had to be changed."
+            return "No node had to be changed."
         case exitcodes.OK:
             return f"{what}, proven and confirmed on {_labels(result, NodeOutcome.CHANGED)}."
         case exitcodes.REFUSED:

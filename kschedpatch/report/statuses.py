@@ -30,7 +30,7 @@ def status_text(nodes: Sequence[NodeStatus], paint: Paint) -> str:
         )
         for node in nodes
     ]
-    text = table(header, rows, paint)
+    text = table(header, rows, paint, whole={"RUN", "STATE"})
     for node in nodes:
         if node.transaction is not None:
             text += f"{printable(node.label)}: {printable(transaction_told(node.transaction))}\n"
@@ -94,9 +94,10 @@ def history_text(facts: Sequence[NodeFacts], paint: Paint) -> str:
     rows = []
     for run, kept in runs:
         first = next(iter(kept.values()))
-        what = first.patch or first.kind
-        rows.append((run, first.kind, what, _outcomes(kept, labels), first.who, first.reason))
-    return table(("RUN", "KIND", "PATCH", "OUTCOME", "WHO", "REASON"), rows, paint)
+        rows.append(
+            (run, first.kind, first.patch or "-", _outcomes(kept, labels), first.who, first.reason)
+        )
+    return table(("RUN", "KIND", "PATCH", "OUTCOME", "WHO", "REASON"), rows, paint, whole={"RUN"})
 
 
 def _outcomes(kept: dict[str, Revision], labels: Sequence[str]) -> str:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kschedpatch.report.terminal import Paint, printable, width
 
+_NARROW = 5
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], paint: Paint) -> str:
-    """The last column gets what room is left; what does not fit is cut with an ellipsis."""
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    paint: Paint,
+    *,
+    whole: Collection[str] = (),
+) -> str:
+    """What does not fit is cut with an ellipsis, in the widest columns first; never in those that
+    people copy from (``whole``, by their header)."""
     cells = [[printable(cell) for cell in row] for row in rows]
     wide = [max(len(row[at]) for row in (header, *cells)) for at in range(len(header))]
-    shrink(wide, width() - 2 * (len(wide) - 1))
+    _shrink(wide, [at for at, name in enumerate(header) if name not in whole])
     lines = [_line(header, wide)]
     lines += [_line(row, wide) for row in cells]
     return "".join(f"{text}\n" for text in (paint("bold", lines[0]), *lines[1:]))
 
 
-def shrink(wide: list[int], room: int) -> None:
-    """Takes from the widest columns first, and never more than half of a column that is short."""
-    while sum(wide) > room and max(wide) > 8:
-        wide[wide.index(max(wide))] -= 1
+def _shrink(wide: list[int], columns: list[int]) -> None:
+    room = width() - 2 * (len(wide) - 1)
+    while sum(wide) > room:
+        widest = max(columns, key=lambda at: wide[at])
+        if wide[widest] <= _NARROW:
+            return  # a terminal too narrow for any of this
+        wide[widest] -= 1
 
 
 def _line(row: Sequence[str], wide: Sequence[int]) -> str:
