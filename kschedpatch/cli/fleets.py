@@ -159,9 +159,9 @@ def unreached(fleet: Fleet) -> tuple[Finding, ...]:
 
 def refusal(findings: Iterable[Finding], labels: Iterable[str]) -> int:
     """3 where nodes are the obstacle; 2 where what was handed over is wrong in itself."""
-    names = tuple(labels)
+    places = tuple(f"{label}{sign}" for label in labels for sign in (":", ","))
     errors = [finding for finding in findings if finding.is_error]
-    of_nodes = [e for e in errors if e.code.startswith("N") or (names and e.file.startswith(names))]
+    of_nodes = [e for e in errors if e.code.startswith("N") or e.file.startswith(places)]
     if not errors:
         return exitcodes.OK
     return exitcodes.REFUSED if len(of_nodes) == len(errors) else exitcodes.INVALID
