@@ -1,0 +1,114 @@
+"""apply, verify, a further change and rollback on real control-plane nodes, by every way in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .cluster.access import PASSWORD_USER, SUDO_PASSWORD, SUDO_USER
+from .cluster.cluster import Cluster
+from .cluster.node import SCHEDULER_MANIFEST
+from .tool import NODES, access, kschedpatch, patch_file, standing, traces
+
+BIN_PACKING = """
+config:
+  inline:
+    profiles:
+    - schedulerName: default-scheduler
+    - schedulerName: packing
+      pluginConfig:
+      - name: NodeResourcesFit
+        args: {scoringStrategy: {type: MostAllocated}}
+rbac:
+  rules: [{apiGroups: [""], resources: [pods], verbs: [update, patch]}]
+"""
+ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kschedpatch:e2e"
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(cluster: Cluster) -> Iterator[None]:
+    """Each test begins and ends with kubeadm's own manifests, whatever it did."""
+    cluster.wait_schedulers()
+    before = {node.name: node.read(SCHEDULER_MANIFEST) for node in cluster.nodes}
+    yield
+    for node in cluster.nodes:
+        if node.read(SCHEDULER_MANIFEST) != before[node.name]:
+            node.put_manifest(before[node.name])
+    cluster.wait_schedulers(180)
+
+
+def test_apply_verify_change_and_rollback(cluster: Cluster, tmp_path: Path) -> None:
+    originals = {node.name: standing(node) for node in cluster.nodes}
+    patch = patch_file(tmp_path, BIN_PACKING)
+    planned = kschedpatch(cluster, "plan", "-f", patch, *NODES, *access(cluster), "--exit-code")
+    assert planned.code == 1, planned.err
+    assert {node.name: standing(node) for node in cluster.nodes} == originals
+    assert all(
+        node.run("ls -d /var/lib/kschedpatch /etc/kubernetes/kschedpatch", check=False).returncode
+        for node in cluster.nodes
+    )
+
+    applied = kschedpatch(
+        cluster, "apply", "-f", patch, *NODES, *access(cluster), "--yes", "--reason", "a trial"
+    )
+    assert applied.code == 0, applied.err
+    cluster.wait_schedulers()
+    for node in cluster.nodes:
+        assert standing(node).uid != originals[node.name].uid
+        assert traces(node) == []
+    assert cluster.api.exists(ROLE)
+    assert kschedpatch(cluster, "verify", *NODES, *access(cluster)).code == 0
+    again = kschedpatch(cluster, "apply", "-f", patch, *NODES, *access(cluster), "--yes")
+    assert (again.code, "nothing" in (again.out + again.err).lower()) == (0, True)
+
+    changed = patch_file(tmp_path, BIN_PACKING + 'scheduler: {args: {v: "3"}}\n')
+    second = kschedpatch(cluster, "apply", "-f", changed, *NODES, *access(cluster), "--yes")
+    assert second.code == 0, second.err
+    assert b"--v=3" in cluster.nodes[0].read(SCHEDULER_MANIFEST)
+
+    history = kschedpatch(cluster, "history", "cp1", *access(cluster)).out
+    assert "a trial" in history
+    status = kschedpatch(cluster, "status", *NODES, *access(cluster)).out
+    assert cluster.lease_holder() in status
+
+    back = kschedpatch(cluster, "rollback", *NODES, *access(cluster), "--to", "original", "--yes")
+    assert back.code == 0, back.err
+    cluster.wait_schedulers()
+    for node in cluster.nodes:
+        assert standing(node).manifest == originals[node.name].manifest
+        assert standing(node).uid == originals[node.name].uid
+        assert traces(node) == []
+    assert not cluster.api.exists(ROLE)
+
+
+@pytest.mark.parametrize(
+    "names, stdin",
+    [
+        (tuple(f"{SUDO_USER}@{name}" for name in NODES), ""),
+        (tuple(f"{PASSWORD_USER}@{name}" for name in NODES), f"{SUDO_PASSWORD}\n"),
+        (tuple(f"{name}-inner" for name in NODES), ""),
+    ],
+    ids=["sudo", "sudo with a password", "ProxyJump"],
+)
+def test_other_ways_in(
+    cluster: Cluster, tmp_path: Path, names: tuple[str, ...], stdin: str
+) -> None:
+    patch = patch_file(tmp_path, 'scheduler: {args: {v: "4"}}')
+    asks = ("-K",) if stdin else ()
+    words = (*names, *access(cluster), *asks, "--yes")
+    applied = kschedpatch(cluster, "apply", "-f", patch, *words, stdin=stdin)
+    assert applied.code == 0, applied.err
+    back = kschedpatch(cluster, "rollback", *words, stdin=stdin)
+    assert back.code == 0, back.err
+    if stdin:
+        password = stdin.strip()
+        assert password not in applied.out + applied.err + back.out + back.err
+        for node in cluster.nodes:
+            found = node.run(
+                f"grep -rlF '{password}' /var/lib/kschedpatch /etc/kubernetes /var/log/pods /tmp"
+                f" /run/kschedpatch 2>/dev/null; journalctl -q --no-pager | grep -cF '{password}'",
+                check=False,
+            ).stdout
+            assert found.strip() == b"0"
