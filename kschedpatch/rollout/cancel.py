@@ -65,7 +65,8 @@ class Cancel:
                     return future.result(_SLICE)
                 except NotYet:
                     if future.done():
-                        raise
+                        # In that very moment; or the work itself says that its time is over.
+                        return future.result()
         finally:
             pool.shutdown(wait=False)
 

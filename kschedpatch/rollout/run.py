@@ -250,7 +250,9 @@ class Run:
         bad = (NodeOutcome.NOT_RESTORED, NodeOutcome.LEFT_TO_NODE)
         if any(t.outcome in bad for t in self.turns) or kept:
             return exitcodes.NOT_RESTORED
-        return exitcodes.ROLLED_BACK if touched else exitcodes.REFUSED
+        # A switch that was refused, or did not begin, has left the node as it was.
+        changed = any(t.outcome is not NodeOutcome.UNCHANGED for t in touched)
+        return exitcodes.ROLLED_BACK if changed else exitcodes.REFUSED
 
     def _keep(self, turn: Turn) -> None:
         try:

@@ -2,7 +2,7 @@
 # lock, unlock, renew: a transaction on this node has one owner. The directory is the lock: making it
 # either works or does not.
 
-# The tool's directory, its format, and this script for people who are on the node without the tool.
+# The tool's directory and its format.
 open_state() {
   if [ -d "$S" ]; then
     state_format=$(first_line "$S/format")
@@ -13,10 +13,15 @@ open_state() {
   fi
   mkdir -p "$REVISIONS" && chmod 700 "$S" "$REVISIONS" || stop "$COULD_NOT" disk "can't write to $S"
   printf '%s\n' "$STATE_FORMAT" >"$S/format" || stop "$COULD_NOT" disk "can't write to $S"
-  # By rename: a dead man of an earlier run may be reading his file right now.
+}
+
+# The dead man's script, and this one for people who are on the node without the tool. By rename: a dead
+# man of an earlier run may be reading his file right now. Only the lock's owner does it: of two
+# operators at once, one would take the other's half-written file.
+keep_scripts() {
   for state_file in agent.sh restore.sh; do
     frame_to "$S/.$state_file.new" && chmod 700 "$S/.$state_file.new" &&
-      mv -f "$S/.$state_file.new" "$S/$state_file" || stop "$COULD_NOT" disk "can't write $S/$state_file"
+      mv -f "$S/.$state_file.new" "$S/$state_file" || return 1
   done
 }
 
@@ -45,10 +50,11 @@ lock() {
   {
     printf '%s\n' "$arg_kind" >"$T/kind" && printf '%s\n' "$arg_who" >"$T/who" &&
       date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && boot_id >"$T/boot" &&
-      set_deadline && printf '%s\n' "$arg_run" >"$T/run" # the last: what has no run is half made
+      set_deadline && printf '%s\n' "$arg_run" >"$T/run" && # what has no run is half made
+      keep_scripts
   } 2>/dev/null || {
     rm -rf "$T"
-    stop "$COULD_NOT" disk "can't write to $T"
+    stop "$COULD_NOT" disk "can't write to $S"
   }
   emit_end "$DONE"
 }

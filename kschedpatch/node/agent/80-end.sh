@@ -63,6 +63,12 @@ restore() {
     return
   fi
   mine
+  # Not armed, or in vain: he has no orders and would leave it open until somebody takes it over.
+  if [ -z "$(txn manifest)" ]; then
+    emit_fact outcome unswitched
+    unlock
+    return
+  fi
   trap '' HUP INT PIPE TERM
   # His watch afterwards needs what the switch noted, and the transaction goes with its end.
   cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null

@@ -96,7 +96,8 @@ restore() {
       case $there in
         "$new") ended confirmed ;;
         "$old") ended unswitched ;;
-        *) ended foreign ;;
+        # Somebody else's; and ours, still waiting beside it, was never switched in.
+        *) if [ -e "$NEW" ]; then ended unswitched; else ended foreign; fi ;;
       esac
     fi
     # Neither ours nor what it replaced: kubeadm's or a person's, and theirs to keep.

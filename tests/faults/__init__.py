@@ -1,0 +1,1 @@
+"""The fault matrix: each fault at each boundary of a transaction, on simulated nodes."""

@@ -1,0 +1,149 @@
+"""Every way in which a new scheduler fails ends with the old one ready, and is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from kschedpatch.model import exitcodes
+from kschedpatch.model.events import Phase, State
+from kschedpatch.model.fleetplan import FleetPlan
+from kschedpatch.model.rollout import FailureReason, NodeOutcome
+from kschedpatch.sandbox.node import SandboxNode
+from tests.integration.rollout.rig import (
+    RBAC,
+    SETTINGS,
+    Rig,
+    assert_clean,
+    lives,
+    on_event,
+    patch,
+)
+
+
+def image(name: str) -> bytes:
+    return patch(3, scheduler=f"image: {name}", rest=RBAC)
+
+
+def forced(edit: Callable[[str], str]) -> Callable[[FleetPlan], FleetPlan]:
+    """Past every check of the operator half: what arrives on the nodes is this."""
+
+    def edited(plan: FleetPlan) -> FleetPlan:
+        nodes = tuple(node._replace(after=edit(node.after)) for node in plan.nodes)
+        return plan._replace(nodes=nodes)
+
+    return edited
+
+
+def without_image(name: str) -> Callable[[SandboxNode], Callable[[], None]]:
+    def prepared(node: SandboxNode) -> Callable[[], None]:
+        node.add_image(name)
+        return lambda: node.remove_image(name)
+
+    return prepared
+
+
+def with_image(name: str) -> Callable[[SandboxNode], Callable[[], None]]:
+    def prepared(node: SandboxNode) -> Callable[[], None]:
+        node.add_image(name)
+        return lambda: None
+
+    return prepared
+
+
+def nothing(_: SandboxNode) -> Callable[[], None]:
+    return lambda: None
+
+
+class Case(NamedTuple):
+    name: str
+    text: bytes
+    reason: FailureReason
+    words: str
+    prepared: Callable[[SandboxNode], Callable[[], None]] = nothing
+    """What is done to the node before the run; what it returns is done after its preflight."""
+    edited: Callable[[FleetPlan], FleetPlan] = lambda plan: plan
+
+
+MOUNT = "  mounts: [{name: x, hostPath: /opt/none, mountPath: /opt/none, type: File}]\n"
+CASES = [
+    Case("unknown flag", patch(3, rest=RBAC).replace(b'v: "3"', b'bogus: "1"'),
+         FailureReason.CRASH, "unknown flag: --bogus"),
+    Case("crash after start", image("example.org/crash-after-1:v1"),
+         FailureReason.CRASH, "panic|restarted|ended after",
+         with_image("example.org/crash-after-1:v1")),
+    Case("image gone", image("example.org/gone:v1"),
+         FailureReason.IMAGE, "ErrImagePull", without_image("example.org/gone:v1")),
+    Case("hostPath missing", patch(3, rest=MOUNT + RBAC), FailureReason.MOUNT,
+         "/opt/none is not a file"),
+    Case("never ready", image("example.org/never-ready:v1"),
+         FailureReason.NOT_READY, "running, not ready", with_image("example.org/never-ready:v1")),
+    Case("unparsable", patch(3, rest=RBAC), FailureReason.REFUSED, "couldn't parse as pod",
+         edited=forced(lambda _: "apiVersion: v1\nkind: Pod\n  x: [")),
+    Case("admission", patch(3, rest=RBAC), FailureReason.DENIED, "NodePorts",
+         edited=forced(lambda text: text.replace("containerPort: 10259", "containerPort: 10257"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_scheduler_that_fails_is_taken_back(one: Rig, case: Case) -> None:
+    manifests, rights = one.manifests(), one.rights()
+    uid, _, _ = lives(one.node)
+    spoil = case.prepared(one.node)
+    settings = SETTINGS._replace(settle=3, watch_timeout=20)
+    listener = on_event(Phase.PREFLIGHT, State.DONE, spoil)
+    result = one.apply(case.text, settings, listener=listener, edited=case.edited)
+    assert result.exit_code == exitcodes.ROLLED_BACK, result
+    assert [node.outcome for node in result.nodes] == [NodeOutcome.RESTORED]
+    assert result.failure is not None
+    assert result.failure.reason is case.reason
+    assert re.search(case.words, result.failure.detail), result.failure
+    assert result.failure.phase is Phase.WATCH
+    assert one.manifests() == manifests
+    assert lives(one.node)[0] == uid
+    assert one.rights() == rights
+    assert_clean(one)
+
+
+PREFLIGHT = [
+    ("unknown flag", CASES[0].text, FailureReason.PREFLIGHT),
+    ("image that nobody has", image("example.org/nowhere:v1"), FailureReason.IMAGE),
+]
+
+
+@pytest.mark.parametrize("text, reason", [c[1:] for c in PREFLIGHT], ids=[c[0] for c in PREFLIGHT])
+def test_what_preflight_catches_never_touches_the_live_one(
+    one: Rig, text: bytes, reason: FailureReason
+) -> None:
+    manifests, rights, alive = one.manifests(), one.rights(), lives(one.node)
+    result = one.apply(text, SETTINGS._replace(preflight=True))
+    assert result.exit_code == exitcodes.REFUSED
+    assert result.failure is not None
+    assert (result.failure.phase, result.failure.reason) == (Phase.PREFLIGHT, reason)
+    assert lives(one.node) == alive
+    assert one.manifests() == manifests
+    assert one.rights() == rights
+    assert_clean(one)
+
+
+def test_the_last_node_that_fails_takes_all_back(three: Rig) -> None:
+    manifests, rights = three.manifests(), three.rights()
+    leader = three.sandbox.leader()
+    assert leader is not None
+    name = "example.org/gone:v1"
+    for node in three.nodes:
+        node.add_image(name)
+    listener = on_event(
+        Phase.SWITCH, State.STARTED, lambda: leader.remove_image(name), node=leader.name
+    )
+    result = three.apply(image(name), listener=listener)
+    assert result.exit_code == exitcodes.ROLLED_BACK, result
+    assert {node.outcome for node in result.nodes} == {NodeOutcome.RESTORED}
+    assert result.failure is not None
+    assert (result.failure.node, result.failure.reason) == (leader.name, FailureReason.IMAGE)
+    assert three.manifests() == manifests
+    assert three.rights() == rights
+    assert_clean(three)
