@@ -12,9 +12,8 @@ from kschedpatch.cli import fleets, nodeoptions, options
 from kschedpatch.cli.nodeoptions import SshTransport
 from kschedpatch.cli.options import Format
 from kschedpatch.model import exitcodes
-from kschedpatch.model.events import nobody
 from kschedpatch.model.rollout import OnFailure
-from kschedpatch.report.progress import ProgressMode
+from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
     from kschedpatch.cli.fleets import Show, Way
@@ -145,6 +144,7 @@ def _apply(
     from contextlib import ExitStack
 
     from kschedpatch.core.fleet.election import probed_profile
+    from kschedpatch.model.events import nobody
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.fleetplans import fleet_plan_text
     from kschedpatch.report.rollouts import result_data, result_text

@@ -11,14 +11,14 @@ import typer
 
 from kschedpatch.cli import nodeoptions, options
 from kschedpatch.model import exitcodes
-from kschedpatch.model.finding import Finding
-from kschedpatch.report.progress import ProgressMode
+from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
     from kschedpatch.cli.nodeoptions import Access, SshTransport
     from kschedpatch.core.fleet.questions import Questions
     from kschedpatch.model.events import Listener
     from kschedpatch.model.facts import NodeFacts
+    from kschedpatch.model.finding import Finding
     from kschedpatch.model.nodeaddress import NodeAddress
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.rollout.fleet import Fleet

@@ -11,7 +11,7 @@ from kschedpatch.cli import fleets, nodeoptions, options
 from kschedpatch.cli.nodeoptions import SshTransport
 from kschedpatch.cli.options import Format
 from kschedpatch.model import exitcodes
-from kschedpatch.report.progress import ProgressMode
+from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
     from kschedpatch.model.fleetplan import FleetPlan

@@ -11,8 +11,7 @@ from kschedpatch.cli import fleets, nodeoptions, options
 from kschedpatch.cli.nodeoptions import SshTransport
 from kschedpatch.cli.options import Format
 from kschedpatch.model import exitcodes
-from kschedpatch.model.events import nobody
-from kschedpatch.report.progress import ProgressMode
+from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
     from kschedpatch.cli.fleets import Show, Way
@@ -99,6 +98,7 @@ def _roll_back(
     from contextlib import ExitStack
 
     from kschedpatch.cli.targets import targets_of, with_the_others
+    from kschedpatch.model.events import nobody
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.fleetplans import rollback_text
     from kschedpatch.report.rollouts import result_data, result_text

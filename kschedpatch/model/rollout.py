@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kschedpatch.model.events import Phase
-from kschedpatch.model.fleetplan import NodePlan
+if TYPE_CHECKING:  # the commands' flags are made of these values: --help stays fast
+    from kschedpatch.model.events import Phase
+    from kschedpatch.model.fleetplan import NodePlan
 
 
 class OnFailure(StrEnum):

@@ -12,20 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from typing import TextIO
 
 from kschedpatch.model.events import Event, Listener, Phase, State, nobody
+from kschedpatch.report.progressmode import ProgressMode
 from kschedpatch.report.terminal import Paint, paint_for, printable
 
 API_VERSION = "kschedpatch.io/v1"
-
-
-class ProgressMode(StrEnum):
-    AUTO = "auto"
-    JSON = "json"
-    PLAIN = "plain"
-    NONE = "none"
 
 
 #: What is being done, and what is said when it is done.
