@@ -92,9 +92,9 @@ class Run:
             self.failure = Failure(
                 "", Phase.RESTORE, FailureReason.INTERRUPTED, "stopped on request"
             )
-            self._back()
-            restored = all(t.outcome is not NodeOutcome.NOT_RESTORED for t in self.turns)
-            return exitcodes.INTERRUPTED if restored else exitcodes.NOT_RESTORED
+            # 130 says that everything is as before: not so where a node was lost on the way back.
+            code = self._back()
+            return code if code == exitcodes.NOT_RESTORED else exitcodes.INTERRUPTED
         for turn in self.turns:
             # Confirmed is confirmed: what is left to tidy up, the dead man does if need be.
             with suppress(StepFailed):
@@ -222,6 +222,8 @@ class Run:
         for turn in reversed(touched):
             if turn in kept:
                 continue
+            # Before the way back: a renewal would take back the word that the time is over.
+            self.heartbeat.stop(turn.label)
             proven = turn.reached is Reached.PROVEN and turn.label != failed
             if policy is not OnFailure.ROLLBACK_ALL and proven and not self.cancel.requested:
                 self._keep(turn)
@@ -231,7 +233,6 @@ class Run:
             else:
                 turn.restore()
                 lease.empty_if_dead(self._kubectl(), turn.change.node_name)
-            self.heartbeat.stop(turn.label)
         for turn in self.turns:
             if turn.reached < Reached.SWITCHED:
                 self.heartbeat.stop(turn.label)

@@ -211,7 +211,10 @@ class Systemd:
             return Reply(0, "enabled\n") if link.is_symlink() else Reply(1, "disabled\n")
         if verb in {"disable", "stop", "kill", "reset-failed"}:
             if verb == "disable":
-                link.unlink(missing_ok=True)
+                try:
+                    link.unlink(missing_ok=True)
+                except OSError as error:
+                    return Reply(1, "", f"Failed to disable unit: {error.strerror}\n")
             if (verb in {"stop", "kill"} or now) and name in self.units:
                 self.units[name].stop()
             return Reply()

@@ -22,9 +22,10 @@ real=REAL
 [ -e "$sim/countdown" ] || exec "$real" "$@"
 # The sandbox's own tools talk with it by files.
 case $* in */sim/box.*) exec "$real" "$@" ;; esac
-read -r left moment <"$sim/countdown"
+read -r left moment only <"$sim/countdown"
+case ${0##*/} in ${only:-*}) ;; *) exec "$real" "$@" ;; esac
 left=$((left - 1))
-echo "$left $moment" >"$sim/countdown"
+echo "$left $moment $only" >"$sim/countdown"
 [ "$left" = 0 ] || exec "$real" "$@"
 code=0
 [ "$moment" = before ] || { "$real" "$@"; code=$?; }
@@ -59,12 +60,15 @@ class Boundaries:
     def _file(self, name: str) -> Path:
         return self._node.sim / name
 
-    def count_down(self, number: int, moment: str, strike: Callable[[int], None]) -> None:
+    def count_down(
+        self, number: int, moment: str, strike: Callable[[int], None], only: str = ""
+    ) -> None:
+        """``only``: of all commands just this one counts."""
         for name in ("hit", "go"):
             self._file(name).unlink(missing_ok=True)
         self.hit = ""
         self._ended.clear()
-        self._file("countdown").write_text(f"{number} {moment}\n")
+        self._file("countdown").write_text(f"{number} {moment} {only}\n")
         self._thread = threading.Thread(target=self._wait, args=(strike,), daemon=True)
         self._thread.start()
 

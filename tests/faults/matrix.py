@@ -11,9 +11,11 @@ from typing import NamedTuple
 from unittest.mock import patch as replaced
 
 from kschedpatch.model import exitcodes
+from kschedpatch.model.fleetplan import FleetPlan
 from kschedpatch.model.rollout import RolloutResult
 from kschedpatch.rollout import turn
 from kschedpatch.rollout.cancel import Cancel
+from kschedpatch.rollout.fleet import Fleet
 from kschedpatch.rollout.rollout import roll_out
 from kschedpatch.sandbox.node import SandboxNode
 from kschedpatch.sandbox.sandbox import Sandbox
@@ -79,7 +81,10 @@ class Matrix:
                 yield done
             number += stride
 
-    def inject(self, fault: Fault, side: str, number: int, moment: str) -> Injection:
+    def inject(
+        self, fault: Fault, side: str, number: int, moment: str, only: str = ""
+    ) -> Injection:
+        """``only``: of all commands, or verbs, just this one counts."""
         began = time.monotonic()
         rig, way, cancel = self.rig, Way(self.rig.sandbox), Cancel()
         rig.opened = way.opened
@@ -89,8 +94,12 @@ class Matrix:
         def strike(pid: int) -> None:
             heals.append(fault.strike(Scene(self.node, way, cancel, pid)))
 
-        def at(count: int, when: str, what: str) -> None:
-            if (count, when) == (number, moment) and not hit:
+        seen = 0
+
+        def at(when: str, what: str) -> None:
+            nonlocal seen
+            seen += when == "before" and what.startswith(only)
+            if (seen, when) == (number, moment) and not hit and what.startswith(only):
                 hit.append(what)
                 strike(0)
 
@@ -98,38 +107,23 @@ class Matrix:
         with rig.fleet() as fleet:
             plan = rig.plan(fleet, patch(rig.fresh_v()))
             new = {item.label: item.after.encode() for item in plan.nodes}
-            results: list[RolloutResult] = []
-            raised: list[BaseException] = []
-
-            def operator() -> None:
-                try:
-                    results.append(roll_out(fleet, plan, SETTINGS, cancel))
-                except BaseException as error:  # noqa: BLE001 (told below)
-                    raised.append(error)
-
             way.counting = True
             if side == ON_NODE:
-                self.boundaries.count_down(number, moment, strike)
+                self.boundaries.count_down(number, moment, strike, only)
             else:
                 way.at = at
-            with replaced.object(turn, "_PAUSE", 0.1):
-                thread = threading.Thread(target=operator, daemon=True)
-                thread.start()
-                thread.join(_LONGEST)
+            result, violations = _operated(fleet, plan, cancel)
             way.counting = False
+            if result is None:
+                way.kill()
             if side == ON_NODE:
                 self.boundaries.stop()
         found = self.boundaries.hit if side == ON_NODE else "".join(hit)
-        violations: list[str] = []
-        if thread.is_alive():
-            violations.append(f"the operator hangs for {_LONGEST:.0f} s")
-            way.kill()
-        violations += [f"{type(e).__name__}: {e}" for e in raised if not isinstance(e, Killed)]
-        result = results[0] if results else None
         violations += self._settled()
         for heal in heals:
             heal()
-        violations += self._verdict(old, tuple(new[n.name] for n in rig.nodes), result)
+        planned = tuple(new[n.name] for n in rig.nodes)
+        violations += self._verdict(old, planned, result, seen_late=fault.needs_disks)
         if not found and (result is None or result.exit_code != exitcodes.OK):
             violations.append(f"without a fault it did not pass: {result}")
         violations += self._next_run()
@@ -155,6 +149,8 @@ class Matrix:
         old: tuple[bytes | None, ...],
         new: tuple[bytes, ...],
         result: RolloutResult | None,
+        *,
+        seen_late: bool,
     ) -> Iterator[str]:
         for node in self.rig.nodes:
             if not node.wait(partial(_has_settled, node), MARGIN):
@@ -171,6 +167,8 @@ class Matrix:
             yield "the nodes are not on one revision"
         if result is not None:
             yield from _told_untruth(result, is_new=now == new, is_old=now == old)
+            if result.exit_code == exitcodes.NOT_RESTORED and now == old and not seen_late:
+                yield f"exit code 5, and all is restored: {result.nodes}"
 
     def _next_run(self) -> Iterator[str]:
         """Another operator's, by a way without faults: it must work and leave nothing."""
@@ -191,6 +189,29 @@ class Matrix:
         for node in self.rig.nodes:
             skip_to_deadline(node)
             node.wait(partial(_has_settled, node), 60)
+
+
+def _operated(
+    fleet: Fleet, plan: FleetPlan, cancel: Cancel
+) -> tuple[RolloutResult | None, list[str]]:
+    """The roll-out's result, None where the operator died; and what went wrong with him."""
+    results: list[RolloutResult] = []
+    raised: list[BaseException] = []
+
+    def operator() -> None:
+        try:
+            results.append(roll_out(fleet, plan, SETTINGS, cancel))
+        except BaseException as error:  # noqa: BLE001 (told below)
+            raised.append(error)
+
+    with replaced.object(turn, "_PAUSE", 0.1):
+        thread = threading.Thread(target=operator, daemon=True)
+        thread.start()
+        thread.join(_LONGEST)
+    wrong = [f"{type(e).__name__}: {e}" for e in raised if not isinstance(e, Killed)]
+    if thread.is_alive():
+        wrong.append(f"the operator hangs for {_LONGEST:.0f} s")
+    return (results[0] if results else None), wrong
 
 
 def _has_settled(node: SandboxNode) -> bool:

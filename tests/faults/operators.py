@@ -33,9 +33,8 @@ class Way:
         self.cuts = 0
         """Channels that were opened before the last cut are lost."""
         self.hole = False
-        self.calls = 0
-        self.at: Callable[[int, str, str], None] = lambda _number, _moment, _what: None
-        """Called at each boundary of a call with its number, before or after, and the verb."""
+        self.at: Callable[[str, str], None] = lambda _moment, _what: None
+        """Called at each boundary of a call: before or after, and the verb."""
         self.counting = False
 
     def kill(self) -> None:
@@ -67,11 +66,9 @@ class _Agent(Agent):
         way = self._way
         if not way.counting:
             return super()._call(verb, *args, payloads=payloads, say=say, timeout=timeout)
-        way.calls += 1
-        number = way.calls
-        way.at(number, "before", f"{verb} on {self.label}")
+        way.at("before", f"{verb} on {self.label}")
         reply = super()._call(verb, *args, payloads=payloads, say=say, timeout=timeout)
-        way.at(number, "after", f"{verb} on {self.label}")
+        way.at("after", f"{verb} on {self.label}")
         return reply
 
 

@@ -106,9 +106,10 @@ unlock() {
     locked | armed) ;;
     *) stop "$REFUSED" switched "the manifest is switched: confirm or restore it" ;;
   esac
-  disarm
+  stop_dead_man
   rm -f "$NEW"
   prune_generations
   rm -rf "$T"
+  [ -d "$T" ] || forget_unit
   emit_end "$DONE"
 }

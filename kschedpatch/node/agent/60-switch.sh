@@ -112,14 +112,23 @@ UNIT_END
 }
 
 disarm() {
+  stop_dead_man
+  forget_unit
+}
+
+stop_dead_man() {
   if has_systemd; then
-    systemctl disable --quiet "$UNIT" 2>/dev/null
     systemctl stop "$UNIT" 2>/dev/null
   else
     disarm_pid=$(txn armed)
     if [ -n "$disarm_pid" ]; then kill "$disarm_pid" 2>/dev/null; fi
   fi
   rm -f "$R/run/kschedpatch/$arg_run"
+}
+
+# After the transaction: a reboot in between must find somebody who ends it.
+forget_unit() {
+  if has_systemd; then systemctl disable --quiet "$UNIT" 2>/dev/null; fi
 }
 
 # switch run=... [in_place=1]: the old pod ends, the new manifest appears. After the first rename this goes
@@ -139,6 +148,8 @@ switch() {
   [ -z "$switch_work" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $switch_work"
   find_live
   remember_logs || stop "$COULD_NOT" disk "can't write to $T"
+  # Whoever looks after the dead man has acted finds no transaction any more.
+  cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null
   # Compare and swap: the hashes right before the rename, and the moved file's right after it.
   [ "$(hash_of "$NEW")" = "$(txn new)" ] || stop "$FOREIGN" foreign "$NEW is not what was staged"
   [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"

@@ -33,13 +33,15 @@ finish() {
     confirmed | locked) ;;
     *) stop "$REFUSED" state "the transaction is $(txn_state): confirm or restore it first" ;;
   esac
-  disarm
   printf '%s\n' "$arg_outcome" 2>/dev/null >"$REVISIONS/$arg_run/outcome"
+  stop_dead_man
   rm -f "$NEW"
   prune_revisions
   prune_generations
   rm -rf "$S/ended"
   mv "$T" "$S/ended" && rm -rf "$S/ended"
+  # The next run's, if it is there already, stays.
+  [ -d "$T" ] || forget_unit
   emit_end "$DONE"
 }
 
@@ -86,7 +88,7 @@ restore() {
     sh "$S/restore.sh" now </dev/null >/dev/null 2>&1 3<&-
   fi
   [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ] || stop "$COULD_NOT" restore "the old manifest could not be put back yet; the dead man goes on trying"
-  disarm
+  [ -d "$T" ] || forget_unit
   restore_outcome
 }
 

@@ -1,0 +1,63 @@
+"""A few injections of the fault matrix, and that it can go red. ``make faults`` makes all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from unittest.mock import patch as replaced
+
+import pytest
+
+from kschedpatch.node import agent
+from kschedpatch.node.payload import Payload, bytes_payload
+from kschedpatch.sandbox.sandbox import Sandbox
+from tests.faults import matrix as matrix_module
+from tests.faults.faults import Fault, operator_killed, process_killed, rebooted
+from tests.faults.matrix import BETWEEN_CALLS, ON_NODE, Matrix
+from tests.integration.rollout.rig import SPEED
+
+KILLED = Fault("operator killed", operator_killed)
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
+    with Sandbox(tmp_path_factory.mktemp("matrix"), nodes=1, speed=SPEED) as sandbox:
+        yield Matrix(sandbox)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [KILLED, Fault("node rebooted", rebooted), Fault("killed", process_killed)],
+    ids=lambda f: f.name,
+)
+def test_between_the_two_renames(matrix: Matrix, fault: Fault) -> None:
+    """The old manifest is away, the new one not there yet: the worst moment."""
+    done = matrix.inject(fault, ON_NODE, 1, "before", only="ln")
+    assert done.hit.startswith("ln ")
+    assert done.violations == (), done
+
+
+def test_killed_after_the_proof(matrix: Matrix) -> None:
+    done = matrix.inject(KILLED, BETWEEN_CALLS, 1, "after", only="watch")
+    assert done.hit.startswith("watch")
+    assert done.violations == (), done
+
+
+_IDLE = b"""#!/bin/sh
+[ "$1" = watch ] || exit 0
+echo $$ >"$KSCHEDPATCH_ROOT/var/lib/kschedpatch/txn/armed"
+while :; do sleep 1; done
+"""
+
+
+def test_without_the_dead_man_the_matrix_goes_red(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def payload(data: bytes) -> Payload:
+        return bytes_payload(_IDLE if data.startswith(b"#!/bin/sh\n# The dead man") else data)
+
+    with (
+        Sandbox(tmp_path_factory.mktemp("red"), nodes=1, speed=20) as sandbox,
+        replaced.object(agent, "bytes_payload", payload),
+        replaced.object(matrix_module, "MARGIN", 30.0),
+    ):
+        lame = Matrix(sandbox)
+        done = lame.inject(KILLED, ON_NODE, 1, "before", only="ln")
+    assert any("no scheduler is ready" in found for found in done.violations), done
