@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint format try bench docs lock clean
+.PHONY: help test faults lint format try bench docs lock clean
 
 help:
 	@echo "make try     render a recipe against a kubeadm manifest and show the difference"
 	@echo "make test    run the tests"
+	@echo "make faults  every fault at every boundary of a transaction, on simulated nodes (long)"
 	@echo "make lint    ruff, mypy --strict, shellcheck"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   start-up times as ratios, the cost of hostile input"
@@ -27,6 +28,10 @@ $(READY): pyproject.toml requirements.lock
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+faults: $(READY)
+	$(BIN)/python -m tests.faults
+	KSCHEDPATCH_FULL_FAULTS=1 $(BIN)/python -m pytest tests/integration/rollout/test_token_race.py tests/integration/faults
 
 lint: $(READY)
 	$(BIN)/ruff check
