@@ -42,6 +42,13 @@ def apply(
     settle: fleets.Settle = 5.0,
     timeout: fleets.Timeout = 60.0,
     confirm_timeout: fleets.ConfirmTimeout = 90,
+    no_preflight: Annotated[
+        bool,
+        typer.Option("--no-preflight", help="Leave out the trial run of the scheduler."),
+    ] = False,
+    no_probe: Annotated[
+        bool, typer.Option("--no-probe", help="Leave out the pod that the new leader must judge.")
+    ] = False,
     inventory: nodeoptions.InventoryFile = None,
     discover: nodeoptions.Discover = False,
     local: nodeoptions.Local = False,
@@ -93,6 +100,8 @@ def apply(
         settle=settle,
         watch_timeout=timeout,
         confirm_timeout=confirm_timeout,
+        preflight=not no_preflight,
+        probe=not no_probe,
     )
     way = fleets.way_to(
         nodes,
@@ -161,8 +170,9 @@ def _apply(
         outcome = Outcome("ApplyResult", wanted.findings, code=code)
         if code != exitcodes.OK:
             fleets.give_up(outcome, output, "Nothing was changed.")
+        _refuse_what_is_not_brought(wish, wanted)
         findings = (*wish.findings, *wanted.findings)
-        if not wanted.changed and not wanted.rbac and not wanted.objects:
+        if not wanted.changed and not wanted.rbac:
             fleets.tell(findings, output)
             words = "Nothing to change: the nodes are as the patch asks.\n"
             options.show(outcome, output, lambda _: words)
@@ -181,6 +191,21 @@ def _apply(
         "ApplyResult", findings, result.changed, result_data(result), result.exit_code
     )
     options.show(outcome, output, lambda paint: result_text(result, paint))
+
+
+def _refuse_what_is_not_brought(wish: _Wish, wanted: FleetPlan) -> None:
+    """A wish that is silently not granted would be worse than none."""
+    if wanted.objects:
+        titles = ", ".join(item.title for item in wanted.objects)
+        options.refuse(
+            f"apply does not bring `objects` to the cluster yet ({titles}). Use kubectl for them, "
+            "and leave them out of the patch. Nothing was changed."
+        )
+    if wish.given is not None and wish.given.patch.spec.scheduler.image_archive:
+        options.refuse(
+            "apply does not import image archives yet. Import it on each node "
+            "(ctr -n k8s.io images import FILE) and name the image instead. Nothing was changed."
+        )
 
 
 def _wanted(fleet: Fleet, wish: _Wish, *, partial: bool) -> tuple[FleetPlan, tuple[str, ...]]:

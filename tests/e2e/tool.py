@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +46,28 @@ def kschedpatch(
     said = Said(done.returncode, done.stdout, done.stderr)
     say(f"kschedpatch {words[0]}: exit code {said.code}")
     return said
+
+
+def at_a_terminal(words: Sequence[str], answer: str) -> Said:
+    """The same with a terminal of its own, where a question is answered once."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "kschedpatch", *words])  # noqa: S606
+    shown, answered = b"", False
+    while True:
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        shown += data
+        if not answered and b"assword" in shown:
+            answered = True
+            os.write(terminal, answer.encode() + b"\n")
+    os.close(terminal)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return Said(code, shown.decode(errors="replace"), "")
 
 
 def access(cluster: Cluster) -> tuple[str, ...]:
