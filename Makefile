@@ -31,7 +31,7 @@ test: $(READY)
 
 faults: $(READY)
 	$(BIN)/python -m tests.faults
-	KSCHEDPATCH_FULL_FAULTS=1 $(BIN)/python -m pytest tests/integration/rollout/test_token_race.py tests/integration/faults
+	KSCHEDPATCH_FULL_FAULTS=1 $(BIN)/python -m pytest tests/integration/rollout tests/integration/faults
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -215,11 +215,12 @@ def _operated(
 
 
 def _has_settled(node: SandboxNode) -> bool:
-    """No transaction, or one that never touched anything: the next run takes that over."""
+    """No transaction, or one without orders, which never touched the manifest: the next run takes
+    that over, with what was written beside it."""
     if not transaction(node).exists():
         return True
-    touched = [name for name in stray_files(node) if name.startswith(".kschedpatch")]
-    return not touched and not (transaction(node) / "manifest").exists()
+    tokens = [name for name in stray_files(node) if not name.endswith(".new")]
+    return not tokens and not (transaction(node) / "manifest").exists()
 
 
 def _state(node: SandboxNode) -> str:

@@ -72,6 +72,7 @@ lock_is_stale() {
   }
   lock_until=$(txn deadline)
   [ "$(txn boot)" != "$(boot_id)" ] || [ "$(uptime_seconds)" -ge "${lock_until:-0}" ] || return 1
+  names_of_run "$(txn run)" # those of txn_state are its subshell's
   rm -f "$NEW"
 }
 
@@ -102,6 +103,7 @@ unlock() {
     return
   fi
   find_manifest
+  names_of_run "$arg_run"
   case $(txn_state) in
     locked | armed) ;;
     *) stop "$REFUSED" switched "the manifest is switched: confirm or restore it" ;;

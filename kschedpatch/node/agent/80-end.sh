@@ -35,7 +35,8 @@ finish() {
   esac
   printf '%s\n' "$arg_outcome" 2>/dev/null >"$REVISIONS/$arg_run/outcome"
   stop_dead_man
-  rm -f "$NEW"
+  # With what earlier runs could not take away; there is only one at a time.
+  rm -f "$DIRECTORY"/.kschedpatch-*
   prune_revisions
   prune_generations
   rm -rf "$S/ended"

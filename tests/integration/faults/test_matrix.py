@@ -11,7 +11,14 @@ from kschedpatch.node import agent
 from kschedpatch.node.payload import Payload, bytes_payload
 from kschedpatch.sandbox.sandbox import Sandbox
 from tests.faults import matrix as matrix_module
-from tests.faults.faults import Fault, operator_killed, process_killed, rebooted
+from tests.faults.faults import (
+    Fault,
+    Heal,
+    Scene,
+    operator_killed,
+    process_killed,
+    rebooted,
+)
 from tests.faults.matrix import BETWEEN_CALLS, ON_NODE, Matrix
 from tests.integration.rollout.rig import SPEED
 
@@ -42,6 +49,12 @@ def test_killed_after_the_proof(matrix: Matrix) -> None:
     assert done.violations == (), done
 
 
+def nobody_left(scene: Scene) -> Heal:
+    """Operator and verb are killed together: only the dead man could help."""
+    scene.way.kill()
+    return process_killed(scene)
+
+
 _IDLE = b"""#!/bin/sh
 [ "$1" = watch ] || exit 0
 echo $$ >"$KSCHEDPATCH_ROOT/var/lib/kschedpatch/txn/armed"
@@ -59,5 +72,5 @@ def test_without_the_dead_man_the_matrix_goes_red(tmp_path_factory: pytest.TempP
         replaced.object(matrix_module, "MARGIN", 30.0),
     ):
         lame = Matrix(sandbox)
-        done = lame.inject(KILLED, ON_NODE, 1, "before", only="ln")
+        done = lame.inject(Fault("killed", nobody_left), ON_NODE, 1, "before", only="ln")
     assert any("no scheduler is ready" in found for found in done.violations), done

@@ -13,6 +13,7 @@ import pytest
 from kschedpatch.model import exitcodes
 from kschedpatch.sandbox.sandbox import Sandbox
 from tests.integration.rollout.rig import (
+    FULL,
     SPEED,
     Rig,
     patch,
@@ -31,15 +32,18 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
         yield Rig(sandbox)
 
 
+CASES = [
+    (signal.SIGKILL, SWITCHING),
+    (signal.SIGTERM, "watch started"),
+    (signal.SIGHUP, "arm started"),
+    (signal.SIGINT, SWITCHING),
+    (signal.SIGKILL, "watch started"),
+]
+
+
 @pytest.mark.parametrize(
     "number, at",
-    [
-        (signal.SIGKILL, SWITCHING),
-        (signal.SIGKILL, "watch started"),
-        (signal.SIGINT, SWITCHING),
-        (signal.SIGTERM, "watch started"),
-        (signal.SIGHUP, "arm started"),
-    ],
+    CASES if FULL else CASES[:3],
     ids=lambda value: value.name if isinstance(value, signal.Signals) else value[:6],
 )
 def test_a_signal_ends_it_with_the_old_scheduler_ready(

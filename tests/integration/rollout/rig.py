@@ -38,6 +38,8 @@ from kschedpatch.sandbox.node import SandboxNode
 from kschedpatch.sandbox.sandbox import Sandbox
 
 SPEED = 8
+FULL = bool(os.environ.get("KSCHEDPATCH_FULL_FAULTS"))
+"""``make faults``: all cases of what ``make test`` only samples."""
 SETTINGS = RolloutSettings(
     who="ops@desk", settle=1, watch_timeout=90, confirm_timeout=900, probe=False, preflight=False
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from tests.faults.races import race_of_commands, race_of_verbs
-
-FULL = bool(os.environ.get("KSCHEDPATCH_FULL_FAULTS"))
+from tests.integration.rollout.rig import FULL
 
 
 def test_the_two_commands_never_both_succeed_nor_both_fail(tmp_path: Path) -> None:
