@@ -1,0 +1,76 @@
+"""How long a node is without its scheduler, against a hand edit on the same node."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+
+from kschedpatch.model import exitcodes
+
+from .cluster.cluster import Cluster
+from .cluster.console import say, wait_until
+from .cluster.node import SCHEDULER_MANIFEST, Node
+from .cluster.sampler import Sampler
+from .forced import SETTINGS, forced
+from .test_failures import flag
+from .tool import standing
+
+_ROUNDS = 3
+
+
+@pytest.mark.full
+def test_seconds_without_a_scheduler(cluster: Cluster) -> None:
+    node = next(n for n in cluster.nodes if n.name != cluster.lease_holder())
+    original = node.read(SCHEDULER_MANIFEST)
+    rows: dict[str, list[float]] = {}
+    for round_ in range(_ROUNDS):
+        verbose = flag(f"--v={round_ + 2}")
+        rows.setdefault("hand edit", []).append(_by_hand(cluster, node, verbose(original.decode())))
+        node.put_manifest(original)
+        _settled(cluster, node, original)
+        with Sampler(cluster) as sampler:
+            run = f"20200102-00000{round_}-0000"
+            settings = SETTINGS._replace(settle=1)
+            bad = forced(cluster, flag("--bogus=1"), node.name, settings=settings, run=run)
+        assert bad.exit_code == exitcodes.ROLLED_BACK
+        rows.setdefault("crash, then back", []).append(_longest(sampler, node))
+        _settled(cluster, node, original)
+        with Sampler(cluster) as sampler:
+            run = f"20200103-00000{round_}-0000"
+            good = forced(cluster, verbose, node.name, settings=settings, run=run)
+        assert good.exit_code == exitcodes.OK
+        rows.setdefault("kschedpatch", []).append(_longest(sampler, node))
+        rows.setdefault("kschedpatch, switch to proven", []).append(
+            good.nodes[0].seconds_to_proven or 0.0
+        )
+        node.put_manifest(original)
+        _settled(cluster, node, original)
+    for name, seconds in rows.items():
+        shown = ", ".join(f"{value:.1f}" for value in seconds)
+        say(f"{name}: median {statistics.median(seconds):.1f} s ({shown})")
+    assert statistics.median(rows["kschedpatch"]) < statistics.median(rows["hand edit"])
+
+
+def _by_hand(cluster: Cluster, node: Node, text: str) -> float:
+    before = standing(node).uid
+    with Sampler(cluster) as sampler:
+        node.put_manifest(text.encode())
+        wait_until("the old pod's end", lambda: not node.scheduler_ready(), 60)
+        wait_until("the new pod", node.scheduler_ready, 120)
+        time.sleep(1)
+    assert standing(node).uid != before
+    return _longest(sampler, node)
+
+
+def _settled(cluster: Cluster, node: Node, manifest: bytes) -> None:
+    time.sleep(3)
+    wait_until("the scheduler", node.scheduler_ready, 180)
+    time.sleep(12)  # what the kubelet remembers of the last change is not to count
+    cluster.wait_schedulers(180)
+    assert node.read(SCHEDULER_MANIFEST) == manifest
+
+
+def _longest(sampler: Sampler, node: Node) -> float:
+    return max((end - start for start, end in sampler.record.unready(node.name)), default=0.0)
