@@ -1,5 +1,5 @@
 """Faults at every boundary of a run on a real node: the operator killed, the network cut, the node
-rebooted. The node ends with the old manifest or the new one, byte for byte, and a ready one runs."""
+rebooted. The node ends with the old manifest or the new one, byte for byte, and works."""
 
 from __future__ import annotations
 
