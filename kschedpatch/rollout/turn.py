@@ -182,7 +182,10 @@ class Turn:
             return
         with self._step(Phase.FINISH):
             if self.reached is Reached.ARMED:
-                self._until_answered(self.member.agent, lambda agent: agent.restore(self.run))
+                # One answer is enough: what can't be taken away now was never switched in.
+                self._until_answered(
+                    self.member.agent, lambda agent: agent.restore(self.run), until_done=False
+                )
             else:
                 self._until_answered(self.member.agent, lambda agent: agent.unlock(self.run))
         self.reached = Reached.NOTHING
@@ -223,7 +226,9 @@ class Turn:
             self.outcome = NodeOutcome.LEFT_TO_NODE if lost else NodeOutcome.NOT_RESTORED
             self.detail = error.failure.detail
 
-    def _until_answered(self, agent: Agent, ask: Callable[[Agent], T]) -> T:
+    def _until_answered(
+        self, agent: Agent, ask: Callable[[Agent], T], *, until_done: bool = True
+    ) -> T:
         """Asks again over new connections until the dead man must have acted by himself."""
         deadline = time.monotonic() + self.settings.confirm_timeout + 30
         while True:
@@ -235,7 +240,8 @@ class Turn:
                 if time.monotonic() > deadline:
                     raise
             except VerbFailed as error:
-                if error.reason != "restore" or time.monotonic() > deadline:
+                again = until_done and error.reason == "restore"
+                if not again or time.monotonic() > deadline:
                     raise
             time.sleep(_PAUSE)
             try:

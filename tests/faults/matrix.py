@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterator
@@ -215,12 +216,22 @@ def _operated(
 
 
 def _has_settled(node: SandboxNode) -> bool:
-    """No transaction, or one without orders, which never touched the manifest: the next run takes
-    that over, with what was written beside it."""
-    if not transaction(node).exists():
+    """No transaction, or one that never touched the manifest and that nobody is left to end (its
+    dead man could not be started): the next run takes that over, with what was written beside."""
+    open_one = transaction(node)
+    if not open_one.exists():
         return True
-    tokens = [name for name in stray_files(node) if not name.endswith(".new")]
-    return not tokens and not (transaction(node) / "manifest").exists()
+    if [name for name in stray_files(node) if not name.endswith(".new")]:
+        return False
+    if not (open_one / "manifest").exists():
+        return True
+    try:
+        planned_from = (open_one / "old").read_text().strip()
+    except OSError:
+        return False  # ended meanwhile
+    standing = hashlib.sha256(node.manifest_bytes() or b"").hexdigest()
+    unit = node.systemd.units.get("kschedpatch-deadman.service")
+    return planned_from == standing and (unit is None or unit.state != "active")
 
 
 def _state(node: SandboxNode) -> str:

@@ -108,10 +108,8 @@ unlock() {
     locked | armed) ;;
     *) stop "$REFUSED" switched "the manifest is switched: confirm or restore it" ;;
   esac
-  stop_dead_man
   rm -f "$NEW"
   prune_generations
-  rm -rf "$T"
-  [ -d "$T" ] || forget_unit
+  end_transaction
   emit_end "$DONE"
 }

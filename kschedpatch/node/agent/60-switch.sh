@@ -111,18 +111,15 @@ WantedBy=multi-user.target
 UNIT_END
 }
 
+# Where he was started in vain; otherwise he goes by himself when the transaction is gone.
 disarm() {
-  stop_dead_man
-  forget_unit
-}
-
-stop_dead_man() {
   if has_systemd; then
     systemctl stop "$UNIT" 2>/dev/null
   else
     disarm_pid=$(txn armed)
     if [ -n "$disarm_pid" ]; then kill "$disarm_pid" 2>/dev/null; fi
   fi
+  forget_unit
   rm -f "$R/run/kschedpatch/$arg_run"
 }
 

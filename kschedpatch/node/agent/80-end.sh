@@ -34,16 +34,22 @@ finish() {
     *) stop "$REFUSED" state "the transaction is $(txn_state): confirm or restore it first" ;;
   esac
   printf '%s\n' "$arg_outcome" 2>/dev/null >"$REVISIONS/$arg_run/outcome"
-  stop_dead_man
   # With what earlier runs could not take away; there is only one at a time.
   rm -f "$DIRECTORY"/.kschedpatch-*
   prune_revisions
   prune_generations
+  end_transaction
+  emit_end "$DONE"
+}
+
+# In one step, and the dead man goes home by himself when it is gone: whatever kills this verb, either
+# there is no transaction, or there is one and he who ends it.
+end_transaction() {
   rm -rf "$S/ended"
   mv "$T" "$S/ended" && rm -rf "$S/ended"
+  rm -f "$R/run/kschedpatch/$arg_run"
   # The next run's, if it is there already, stays.
   [ -d "$T" ] || forget_unit
-  emit_end "$DONE"
 }
 
 # The newest are kept, what stood there first, and every run whose manifest is in use.
@@ -88,7 +94,18 @@ restore() {
     emit_step "the dead man is not there: restoring without him"
     sh "$S/restore.sh" now </dev/null >/dev/null 2>&1 3<&-
   fi
-  [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ] || stop "$COULD_NOT" restore "the old manifest could not be put back yet; the dead man goes on trying"
+  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then
+    case $(txn_state) in
+      # A read-only disk: the lock can't be taken away, and that is all there is to take away.
+      armed | locked)
+        if [ "$(hash_of "$MANIFEST")" = "$(txn old)" ]; then
+          emit_fact outcome unswitched
+          emit_end "$DONE"
+          return
+        fi ;;
+    esac
+    stop "$COULD_NOT" restore "the old manifest could not be put back yet; the dead man goes on trying"
+  fi
   [ -d "$T" ] || forget_unit
   restore_outcome
 }

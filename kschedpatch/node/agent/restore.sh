@@ -138,6 +138,8 @@ case ${1:-} in
     deadline=0
     printf '%s\n' "$$" 2>/dev/null >"$T/armed"
     while [ -d "$T" ]; do
+      # Another run's, made while we slept: its orders are read from the start.
+      IFS= read -r owner 2>/dev/null <"$T/run" && [ "$owner" != "$run" ] && exec sh "$0" watch
       IFS= read -r said 2>/dev/null <"$T/deadline" || said=
       # Empty while it is being renewed.
       case $said in '' | *[!0-9]*) ;; *) deadline=$said ;; esac
