@@ -15,7 +15,7 @@ from kschedpatch.sandbox.requests import Reply
 
 _WITH_VALUE = frozenset(
     """-n --namespace -o --output -f --filename -l --selector -p --patch --type --as --as-group
-    --timeout --for --raw --kubeconfig --request-timeout --field-manager --context
+    --timeout --for --raw --kubeconfig --request-timeout --cache-dir --field-manager --context
     --field-selector --subresource""".split()
 )
 

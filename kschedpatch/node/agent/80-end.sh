@@ -96,9 +96,10 @@ restore() {
   fi
   if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then
     case $(txn_state) in
-      # A read-only disk: the lock can't be taken away, and that is all there is to take away.
+      # A read-only disk: the lock can't be taken away, and that is all there is to take away. Not so
+      # where the dead man shows a copy in memory (his last resort): the token lies below it.
       armed | locked)
-        if [ "$(hash_of "$MANIFEST")" = "$(txn old)" ]; then
+        if [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] && [ ! -e "$R/run/kschedpatch/bound" ]; then
           emit_fact outcome unswitched
           emit_end "$DONE"
           return

@@ -8,7 +8,7 @@ api() {
   api_scratch=$(mktemp -d) || stop "$COULD_NOT" disk "no space for temporary files"
   : >"$api_scratch/in"
   if [ "$arg_stdin" = 1 ]; then frame_to "$api_scratch/in" || stop "$COULD_NOT" disk "no space for temporary files"; fi
-  set -- "--kubeconfig=$api_conf" "--request-timeout=${arg_timeout:-10}s"
+  set -- "--kubeconfig=$api_conf" "--cache-dir=$R/run/kschedpatch/kubectl" "--request-timeout=${arg_timeout:-10}s"
   while [ -n "$arg_word" ]; do
     set -- "$@" "${arg_word%%
 *}"
