@@ -14,7 +14,7 @@ from kschedpatch.node.errors import ConnectionLost
 from kschedpatch.rollout.cancel import Cancel
 from kschedpatch.sandbox.node import SandboxNode
 from tests.faults.operators import Killed, Way
-from tests.integration.rollout.rig import skip_to_deadline, transaction
+from tests.integration.rollout.rig import SPEED, skip_to_deadline, transaction
 
 
 class Scene(NamedTuple):
@@ -94,8 +94,13 @@ def disk_full(scene: Scene) -> Heal:
 
 
 def read_only(scene: Scene) -> Heal:
+    """For a minute and a half of the node's time: what is switched can't be taken back so long, and
+    the operator tries again and again."""
     scene.node.read_only(True)
-    return lambda: scene.node.read_only(False)
+    heal = threading.Timer(90 / SPEED, scene.node.read_only, (False,))
+    heal.daemon = True
+    heal.start()
+    return heal.join
 
 
 def clock_forward(scene: Scene) -> Heal:
@@ -125,6 +130,8 @@ class Fault(NamedTuple):
     needs_disks: bool = False
     between_calls: bool = True
     """False: it can only happen to a process on the node."""
+    ends_pods: bool = False
+    """The scheduler's process ends by the fault itself."""
 
 
 FAULTS = (
@@ -133,7 +140,7 @@ FAULTS = (
     Fault("SIGINT twice", asked_twice),
     Fault("connection reset", connection_reset),
     Fault("black hole", black_hole),
-    Fault("node rebooted", rebooted),
+    Fault("node rebooted", rebooted, ends_pods=True),
     Fault("kubelet restarted", kubelet_restarted),
     Fault("disk full", disk_full, needs_disks=True),
     Fault("read-only file system", read_only, needs_disks=True),

@@ -104,7 +104,7 @@ class Matrix:
                 hit.append(what)
                 strike(0)
 
-        old = rig.manifests()
+        old, alive = rig.manifests(), [node.live() for node in rig.nodes]
         with rig.fleet() as fleet:
             plan = rig.plan(fleet, patch(rig.fresh_v()))
             new = {item.label: item.after.encode() for item in plan.nodes}
@@ -125,6 +125,9 @@ class Matrix:
             heal()
         planned = tuple(new[n.name] for n in rig.nodes)
         violations += self._verdict(old, planned, result, seen_late=fault.needs_disks)
+        touched = alive != [node.live() for node in rig.nodes]
+        if result and result.exit_code == exitcodes.REFUSED and touched and not fault.ends_pods:
+            violations.append("exit code 3, and the live scheduler is not the same process")
         if not found and (result is None or result.exit_code != exitcodes.OK):
             violations.append(f"without a fault it did not pass: {result}")
         violations += self._next_run()

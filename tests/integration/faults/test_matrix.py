@@ -33,7 +33,7 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
 
 @pytest.mark.parametrize(
     "fault",
-    [KILLED, Fault("node rebooted", rebooted), Fault("killed", process_killed)],
+    [KILLED, Fault("node rebooted", rebooted, ends_pods=True), Fault("killed", process_killed)],
     ids=lambda f: f.name,
 )
 def test_between_the_two_renames(matrix: Matrix, fault: Fault) -> None:

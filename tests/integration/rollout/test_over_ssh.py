@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -121,5 +123,42 @@ def test_a_cut_connection_during_the_switch_is_taken_back(lab: SshLab) -> None:
     assert result.exit_code == exitcodes.ROLLED_BACK, result
     assert result.failure is not None
     assert result.failure.reason is FailureReason.LOST
+    assert rig.manifests() == before
+    assert_clean(rig)
+
+
+def test_the_commands_themselves(lab: SshLab, tmp_path: Path) -> None:
+    file = tmp_path / "patch.yaml"
+    file.write_bytes(patch(6, rest=CONFIG))
+    nodes = [f"{lab.user}@127.0.0.1:{proxy.port}" for proxy in lab.proxies.values()]
+    ssh = [
+        *("--identity", str(lab.key), "--known-hosts", str(lab.known_hosts)),
+        *("--ssh-config", str(lab.config)),
+    ]
+    quick = ["--yes", "--settle", "1", "--confirm-timeout", "900"]
+
+    def run(*words: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "kschedpatch", *words, *nodes, *ssh],
+            check=False,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=120,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    rig = lab.rig()
+    before = rig.manifests()
+    assert run("plan", "-f", str(file), "--exit-code")[0] == exitcodes.DIFFERENCES
+    code, said = run("apply", "-f", str(file), *quick)
+    assert code == exitcodes.OK, said
+    standing = rig.manifests()
+    assert standing != before
+    for words in (("verify",), ("plan", "-f", str(file), "--exit-code"), ("status",)):
+        code, said = run(*words)
+        assert code == exitcodes.OK, said
+    code, said = run("rollback", *quick)
+    assert code == exitcodes.OK, said
     assert rig.manifests() == before
     assert_clean(rig)
