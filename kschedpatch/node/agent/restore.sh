@@ -13,7 +13,7 @@
 #
 # Only renames are necessary: they work on a full disk. Everything else may fail.
 set -u
-LC_ALL=C
+LC_ALL=C mode=${1:-}
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 R=${KSCHEDPATCH_ROOT:-}
 S=$R/var/lib/kschedpatch
@@ -84,6 +84,7 @@ ended() {
   # In one step: half of a transaction would be neither a lock nor none.
   rm -rf "$S/ended" 2>/dev/null
   mv "$T" "$S/ended" && rm -rf "$S/ended"
+  [ ! -d "$T" ] || [ "$mode" = boot ] || exit 1 # a read-only disk: systemd starts the next try
   exit 0
 }
 
@@ -126,7 +127,7 @@ restore() {
   ended restored
 }
 
-case ${1:-} in
+case $mode in
   boot)
     rebooted || exit 0
     restore boot
