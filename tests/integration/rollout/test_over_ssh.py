@@ -20,7 +20,16 @@ from kschedpatch.node.connectoptions import ConnectOptions
 from kschedpatch.node.script import agent_script
 from kschedpatch.node.session import Session
 from kschedpatch.sandbox.sandbox import Sandbox
-from tests.integration.rollout.rig import CONFIG, SETTINGS, SPEED, Rig, assert_clean, patch, tree_of
+from tests.integration.rollout.rig import (
+    CONFIG,
+    FULL,
+    SETTINGS,
+    SPEED,
+    Rig,
+    assert_clean,
+    patch,
+    tree_of,
+)
 from tests.integration.sshd import Sshd, make_key, needs_sshd
 from tests.integration.tcpproxy import TcpProxy
 
@@ -127,6 +136,7 @@ def test_a_cut_connection_during_the_switch_is_taken_back(lab: SshLab) -> None:
     assert_clean(rig)
 
 
+@pytest.mark.skipif(not FULL, reason="test_commands has most of it, without SSH: make faults")
 def test_the_commands_themselves(lab: SshLab, tmp_path: Path) -> None:
     file = tmp_path / "patch.yaml"
     file.write_bytes(patch(6, rest=CONFIG))
