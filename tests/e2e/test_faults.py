@@ -160,7 +160,7 @@ def _back(cluster: Cluster, node: Node, old: bytes) -> None:
     wait_until("ssh", lambda: node.ssh("true").returncode == 0, 60)
     with _open(cluster, node) as fleet:
         [facts] = fleet.look()
-        wanted = wanted_of(facts, "original")
+        wanted = wanted_of(facts, None)
         assert isinstance(wanted, Wanted)
         kept = fleet.kept(node.name, wanted.run)
         fetched = kept.before if wanted.side == "before" else kept.after

@@ -6,7 +6,6 @@
 #   .kschedpatch-RUN.old        the token: the former manifest. Confirming removes it.
 #   .kschedpatch-RUN.restoring  the token, taken by this script: from here on it is too late to confirm.
 #   .kschedpatch-RUN.new        the planned manifest, before the switch or after a restore.
-#
 #   restore.sh boot     before the kubelet starts: after a reboot, restore at once
 #   restore.sh watch    count down, then restore (what the unit runs)
 #   restore.sh now      restore without waiting for the deadline
@@ -79,7 +78,8 @@ last_resort() {
 
 ended() {
   note "ended: $1"
-  printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
+  # Not again what `finish` has written: whoever looks in that moment would find an empty file.
+  grep -qsx "$1" "$S/revisions/$run/outcome" || printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
   rm -f "$NEW" "$R/run/kschedpatch/$run" 2>/dev/null
   # In one step: half of a transaction would be neither a lock nor none.
   rm -rf "$S/ended" 2>/dev/null
