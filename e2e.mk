@@ -1,5 +1,6 @@
 # The end-to-end tests and the cluster that they run on: Linux with root, see tests/e2e/README.md.
-E2E_PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
+# Made by the Makefile before any of these targets runs.
+E2E_PYTHON ?= .venv/bin/python
 KUBERNETES ?= 1.34
 NODES ?= 3
 NODE ?= cp1
