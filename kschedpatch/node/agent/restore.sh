@@ -91,7 +91,7 @@ ended() {
 # Returns only when it could not be done; the caller tries again.
 restore() {
   there=$([ ! -e "$M" ] || hash_of "$M")
-  old=$(value old) new=$(value new)
+  old=$(value old) new=$(value new); [ -n "$new" ] || return 1 # ended in this very moment
   if [ ! -e "$TAKEN" ]; then
     if [ ! -e "$OLD" ]; then
       case $there in
