@@ -139,6 +139,7 @@ def test_control_c_twice(minor: str) -> None:
     finally:
         run.kill()
     wait_until("the reaper's end", lambda: not reapers(), 120)
+    assert leftovers() == []
 
 
 def test_termination(minor: str) -> None:
