@@ -30,7 +30,7 @@ class SshTransport(StrEnum):
 Nodes = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[NODES]...",
+        metavar="NODE",
         help="Control-plane nodes as [user@]host[:port]. "
         f"Default: the environment variable {NODES_VARIABLE}.",
         show_default=False,

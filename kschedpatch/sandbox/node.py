@@ -41,6 +41,7 @@ class Cluster(World, Protocol):
     def registry(self) -> set[str]: ...
     def kubectl(self, arguments: tuple[str, ...], stdin: bytes) -> Reply: ...
     def mirror(self, node: str, run: PodRun | None) -> None: ...
+    def warn(self, namespace: str, pod: str, uid: str, reason: str, message: str) -> None: ...
 
 
 class SandboxNode:
@@ -84,7 +85,7 @@ class SandboxNode:
         self.runtime.pullable = lambda: frozenset(cluster.registry)
         side = NodeSide(
             name, simulation, self.runtime, self.journal, cluster, Backoff(), self._judge,
-            self.root / "var/log/pods", self._changed, self._tell,
+            self.root / "var/log/pods", self._changed, self._tell, self._denied,
         )  # fmt: skip
         self._side = side
         self.kubelet = Kubelet(side, self._manifests, minor)
@@ -274,8 +275,16 @@ class SandboxNode:
             pullable=self.runtime.pullable(),
             taken_ports=frozenset(taken),
             used_ports=frozenset(used),
+            labels={"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"},
         )
         return judge_start(spec.pod, around)
+
+    def _denied(self, spec: PodSpec, found: Start) -> None:
+        """An event always; a line in the kubelet's journal only from 1.31 on."""
+        pod = f"{spec.name}-{self.name}"
+        if self.minor >= 31:
+            self.journal.denied(f"{spec.namespace}/{pod}", spec.uid, found.reason, found.detail)
+        self._cluster.warn(spec.namespace, pod, spec.uid, found.reason, found.detail)
 
     def _changed(self) -> None:
         """Something serves, or no longer: the record and what curl answers follow."""

@@ -47,6 +47,7 @@ class NodeSide(NamedTuple):
     logs: Path
     changed: Callable[[], None]
     told: Callable[[str], None]
+    denied: Callable[[PodSpec, Start], None]
 
 
 class PodRun:
@@ -76,9 +77,8 @@ class PodRun:
         if self.is_ending or scheduler_index(self.spec.pod) is None:
             return  # other pods than schedulers only exist
         found = self._node.judge(self.spec)
-        uid, journal = self.spec.uid, self._node.journal
         if found.obstacle == "admission":
-            journal.denied(self.full_name, uid, "NodePorts", found.detail)
+            self._node.denied(self.spec, found)
         elif found.obstacle == "mount":
             retry = f"{self._mount_delay:g}s".replace("0.5s", "500ms")
             self._after(0.05, lambda: self._mount_failed(found, retry))

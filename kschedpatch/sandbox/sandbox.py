@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -123,6 +124,19 @@ class Sandbox:
 
     def kubectl(self, arguments: tuple[str, ...], stdin: bytes) -> Reply:
         return self._kubectl.run(arguments, stdin)
+
+    def warn(self, namespace: str, pod: str, uid: str, reason: str, message: str) -> None:
+        """An event of a kubelet; the same one again only changes its time."""
+        event = {
+            "kind": "Event",
+            "metadata": {"name": f"{pod}.{uid[:8]}.{reason.lower()}", "namespace": namespace},
+            "involvedObject": {"kind": "Pod", "name": pod, "namespace": namespace, "uid": uid},
+            "type": "Warning",
+            "reason": reason,
+            "message": message,
+            "lastTimestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        self.api.apply(event)
 
     def mirror(self, node: str, run: PodRun | None) -> None:
         """The mirror pod: what the API shows of a static one, with its hash."""

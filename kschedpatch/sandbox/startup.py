@@ -33,6 +33,8 @@ class Surroundings(NamedTuple):
     """containerPorts that other pods of the node have declared."""
     used_ports: frozenset[int]
     """Ports on which another process listens."""
+    labels: Mapping[str, str]
+    """The node's own."""
 
 
 class Exit(NamedTuple):
@@ -46,6 +48,8 @@ class Start(NamedTuple):
     obstacle: str = ""
     """admission, mount, image or empty; such a pod has no container."""
     detail: str = ""
+    reason: str = ""
+    """The predicate that denied admission."""
     volume: str = ""
     exits: Exit | None = None
     """It ends by itself before it is ready."""
@@ -65,7 +69,10 @@ def judge_start(pod: Mapping[str, Any], around: Surroundings) -> Start:
     clash = _declared_ports(spec) & around.taken_ports
     if clash:
         text = "node(s) didn't have free ports for the requested pod ports"
-        return Start("admission", f"Predicate NodePorts failed: {text}")
+        return Start("admission", f"Predicate NodePorts failed: {text}", reason="NodePorts")
+    if not (spec.get("nodeSelector") or {}).items() <= around.labels.items():
+        text = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+        return Start("admission", text, reason="NodeAffinity")
     for volume in spec.get("volumes") or ():
         problem = _mount_problem(volume, around.path)
         if problem:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kschedpatch.model import exitcodes
+
 from .cluster.access import PASSWORD_USER, SUDO_PASSWORD, SUDO_USER
 from .cluster.cluster import Cluster
 from .cluster.node import SCHEDULER_MANIFEST, Node
@@ -87,6 +89,36 @@ def test_apply_verify_change_and_rollback(cluster: Cluster, tmp_path: Path) -> N
     assert not cluster.api.exists(ROLE)
 
 
+STRANGE = """
+config:
+  inline: {profiles: [{plugins: {score: {enabled: [{name: Strange}]}}}]}
+"""
+CAUGHT = {
+    "bad flag": ('scheduler: {args: {bogus: "1"}}', exitcodes.REFUSED, "unknown flag: --bogus"),
+    "missing image": (
+        "scheduler: {image: registry.k8s.io/nowhere:v1}",
+        exitcodes.REFUSED,
+        "nowhere",
+    ),
+    "unknown plugin": (STRANGE, exitcodes.INVALID, "Strange"),
+}
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_what_is_caught_before_anything_live_is_touched(
+    cluster: Cluster, tmp_path: Path, name: str
+) -> None:
+    spec, code, words = CAUGHT[name]
+    before = {node.name: standing(node) for node in cluster.nodes}
+    patch = patch_file(tmp_path, spec)
+    applied = kschedpatch(cluster, "apply", "-f", patch, *NODES, *access(cluster), "--yes")
+    assert (applied.code, words in applied.out + applied.err) == (code, True), applied
+    # The manifest's bytes, the pod's uid, and the very container: it was not restarted.
+    assert {node.name: standing(node) for node in cluster.nodes} == before
+    for node in cluster.nodes:
+        assert traces(node) == []
+
+
 @pytest.mark.parametrize(
     "names",
     [tuple(f"{SUDO_USER}@{name}" for name in NODES), tuple(f"{name}-inner" for name in NODES)],
@@ -94,17 +126,28 @@ def test_apply_verify_change_and_rollback(cluster: Cluster, tmp_path: Path) -> N
 )
 def test_other_ways_in(cluster: Cluster, tmp_path: Path, names: tuple[str, ...]) -> None:
     patch = patch_file(tmp_path, 'scheduler: {args: {v: "4"}}')
-    words = (*names, *access(cluster), "--yes")
+    words = (*names, *access(cluster), "--yes", "--settle", "1")
     applied = kschedpatch(cluster, "apply", "-f", patch, *words)
     assert applied.code == 0, applied.err
     back = kschedpatch(cluster, "rollback", *words)
     assert back.code == 0, back.err
 
 
+def test_the_other_nodes_are_found_by_asking_one(cluster: Cluster) -> None:
+    """They are reached by their addresses, for which the operator's ssh_config has no entry."""
+    keys = ("--identity", str(cluster.access.identity))
+    hosts = ("--known-hosts", str(cluster.access.known_hosts))
+    status = kschedpatch(
+        cluster, "status", "root@cp1", "--discover", *access(cluster), *keys, *hosts
+    )
+    assert status.code == 0, status.err
+    assert all(node.name in status.out for node in cluster.nodes)
+
+
 def test_sudo_with_a_password_that_nobody_else_sees(cluster: Cluster, tmp_path: Path) -> None:
     patch = patch_file(tmp_path, 'scheduler: {args: {v: "4"}}')
     names = [f"{PASSWORD_USER}@{name}" for name in NODES]
-    words = [*names, *access(cluster), "-K", "--yes"]
+    words = [*names, *access(cluster), "-K", "--yes", "--settle", "1"]
     applied = at_a_terminal(["apply", "-f", patch, *words], SUDO_PASSWORD)
     assert applied.code == 0, applied.out
     back = at_a_terminal(["rollback", *words], SUDO_PASSWORD)

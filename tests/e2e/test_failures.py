@@ -5,85 +5,81 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from kschedpatch.model import exitcodes
-from kschedpatch.model.rollout import FailureReason, NodeOutcome
+from kschedpatch.model.events import Event, State
+from kschedpatch.model.rollout import FailureReason, NodeOutcome, RolloutResult
+from kschedpatch.sandbox.sandbox import Sandbox
+from tests.forced.manifests import (
+    BROKEN,
+    STRANGE_CONFIG,
+    STRANGE_TEXT,
+    Broken,
+    flag,
+    without_rights,
+)
+from tests.forced.runs import forced_on
+from tests.integration.rollout.rig import SPEED, Rig, assert_clean
 
 from .cluster.cluster import Cluster
 from .cluster.console import say
 from .cluster.node import Node
-from .forced import SETTINGS, Mutation, forced
+from .fleets import SETTINGS, forced
 from .tool import standing, traces
 
 
-def flag(text: str) -> Mutation:
-    return lambda manifest: manifest.replace(
-        "    - --leader-elect=true", f"    - --leader-elect=true\n    - {text}"
-    )
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with Sandbox(tmp_path_factory.mktemp("simulated"), nodes=1, speed=SPEED) as sandbox:
+        strange = sandbox.nodes[0].path(STRANGE_CONFIG)
+        strange.write_text(STRANGE_TEXT)
+        yield Rig(sandbox)
 
 
-def mounted(host: str, kind: str) -> Mutation:
-    def mutate(manifest: str) -> str:
-        manifest = manifest.replace(
-            "    volumeMounts:\n",
-            f"    volumeMounts:\n    - mountPath: {host}\n      name: extra\n",
-        )
-        volume = (
-            f"  volumes:\n  - hostPath:\n      path: {host}\n      type: {kind}\n    name: extra\n"
-        )
-        return manifest.replace("  volumes:\n", volume)
+class Told:
+    """What a run tells: the phases that it passes, in their order."""
 
-    return mutate
+    def __init__(self) -> None:
+        self.phases: list[tuple[str, str]] = []
+
+    def __call__(self, event: Event) -> None:
+        if event.state is not State.PROGRESS:
+            self.phases.append((str(event.phase), str(event.state)))
 
 
-def without_volume(manifest: str) -> str:
-    return manifest.replace(
-        "      name: kubeconfig\n      readOnly", "      name: nobody\n      readOnly"
-    )
-
-
-def other_image(manifest: str) -> str:
-    return manifest.replace("kube-scheduler:v", "kube-scheduler-nowhere:v")
-
-
-def without_rights(manifest: str) -> str:
-    """The kubelet's own identity: it may not list what a scheduler must."""
-    manifest = manifest.replace(
-        "--kubeconfig=/etc/kubernetes/scheduler.conf", "--kubeconfig=/etc/kubernetes/kubelet.conf"
-    )
-    return mounted("/var/lib/kubelet/pki", "Directory")(
-        mounted("/etc/kubernetes/kubelet.conf", "File")(manifest).replace(
-            "name: extra", "name: kubelet-conf"
-        )
-    )
-
-
-CASES = {
-    "bad flag": (flag("--bogus=1"), FailureReason.CRASH, "unknown flag: --bogus"),
-    "no such config": (flag("--config=/nowhere.yaml"), FailureReason.CRASH, "/nowhere.yaml"),
-    "missing image": (other_image, FailureReason.IMAGE, "kube-scheduler-nowhere"),
-    "missing hostPath": (mounted("/nowhere", "Directory"), FailureReason.MOUNT, "/nowhere"),
-    "unparsable": (lambda text: text + "\n}", FailureReason.REFUSED, "kube-scheduler.yaml"),
-    "refused": (without_volume, FailureReason.REFUSED, "kube-scheduler.yaml"),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_each_failure_is_named_and_undone(cluster: Cluster, name: str) -> None:
-    mutate, reason, words = CASES[name]
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_failure_is_named_and_undone(cluster: Cluster, simulated: Rig, name: str) -> None:
+    """On the real kubelet, and in the same way on the simulated one."""
+    case = BROKEN[name]
     cluster.wait_schedulers()
     node = cluster.nodes[0]
-    before = standing(node)
-    result = forced(cluster, mutate, node.name)
-    assert result.failure is not None
-    assert (result.failure.reason, words in result.failure.detail) == (reason, True), result.failure
-    assert result.exit_code == exitcodes.ROLLED_BACK
-    [one] = result.nodes
-    assert one.outcome is NodeOutcome.RESTORED
-    say(f"{name}: back after {one.seconds_to_restored:.1f} s")
+    node.put_manifest(STRANGE_TEXT.encode(), STRANGE_CONFIG)
+    before, told = standing(node), Told()
+    result = forced(cluster, case.mutate, node.name, listener=told)
+    _is_named_and_undone(result, case)
+    say(f"{name}: back after {result.nodes[0].seconds_to_restored:.1f} s")
     _as_before(node, before.manifest, before.uid)
+
+    told_there = Told()
+    with simulated.fleet(told_there) as fleet:
+        there = forced_on(fleet, case.mutate, SETTINGS._replace(probe=False))
+    _is_named_and_undone(there, case)
+    assert told_there.phases == told.phases
+    assert there.failure is not None
+    assert result.failure is not None
+    assert there.failure.phase is result.failure.phase
+    assert_clean(simulated)
+
+
+def _is_named_and_undone(result: RolloutResult, case: Broken) -> None:
+    assert result.failure is not None
+    said = (result.failure.reason, case.sign in result.failure.detail)
+    assert said == (case.reason, True), result.failure
+    assert result.exit_code == exitcodes.ROLLED_BACK
+    assert [one.outcome for one in result.nodes] == [NodeOutcome.RESTORED]
 
 
 def test_a_crash_after_the_start(cluster: Cluster) -> None:

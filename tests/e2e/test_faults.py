@@ -18,12 +18,13 @@ from kschedpatch.rollout.cancel import Cancel
 from kschedpatch.rollout.fleet import Fleet
 from kschedpatch.rollout.rollback import roll_back
 from kschedpatch.rollout.run import Run
+from tests.forced.manifests import flag
+from tests.forced.runs import change_of
 
 from .cluster.cluster import Cluster
 from .cluster.console import say, wait_until
 from .cluster.node import SCHEDULER_MANIFEST, Node
-from .forced import SETTINGS, change_of, fleet_of
-from .test_failures import flag
+from .fleets import SETTINGS, fleet_of
 from .tool import traces
 
 _EXTENT = 20

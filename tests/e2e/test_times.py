@@ -8,13 +8,13 @@ import time
 import pytest
 
 from kschedpatch.model import exitcodes
+from tests.forced.manifests import flag
 
 from .cluster.cluster import Cluster
 from .cluster.console import say, wait_until
 from .cluster.node import SCHEDULER_MANIFEST, Node
 from .cluster.sampler import Sampler
-from .forced import SETTINGS, forced
-from .test_failures import flag
+from .fleets import SETTINGS, forced
 from .tool import standing
 
 _ROUNDS = 3

@@ -8,7 +8,7 @@ watch() {
   mine_or_ended
   watch_before=$(first_line "$WATCH/uid")
   watch_cursor=$(first_line "$WATCH/cursor")
-  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0
+  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0
   while :; do
     now && watch_age=$((NOW - watch_start))
     find_live
@@ -24,6 +24,7 @@ watch() {
       watch_looked=$watch_age
       watch_journal_signs
       watch_runtime_signs
+      watch_event_signs
     fi
     if [ $watch_age -ge $((arg_timeout * 100)) ]; then
       watch_bad timeout "not proven within $arg_timeout s: ${watch_said:-nothing was seen of it}"
@@ -138,6 +139,29 @@ watch_runtime_signs() {
     watch_log=$watch_directory/kube-scheduler/$(newest_log "$watch_directory/kube-scheduler").log
     watch_bad crash "it exited (code and reason: $watch_line); $(crash_line "$watch_log")"
   done
+}
+
+# Kubelets up to 1.30 make no journal line and no mirror pod of a pod that they do not admit: all that
+# there is of it is an event. A kubelet that still waits for the predecessor looks just the same.
+watch_event_signs() {
+  [ "$arg_want" = new ] && [ -z "$LIVE_PID" ] && [ $watch_age -ge 80 ] && [ $((watch_age - watch_asked)) -ge 120 ] || return 0
+  watch_asked=$watch_age
+  there kubectl && watch_conf=$(admin_conf) || return 0
+  watch_since=$(date -u -r "$WATCH/switched" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null) || return 0
+  for watch_pod in "$LOGS"/kube-system_kube-scheduler-*_"$watch_before"; do
+    watch_pod=${watch_pod##*/kube-system_} watch_pod=${watch_pod%_*}
+    timeout 4 kubectl "--kubeconfig=$watch_conf" "--cache-dir=$R/run/kschedpatch/kubectl" --request-timeout=3s -n kube-system get events "--field-selector=type=Warning,involvedObject.name=$watch_pod" -o 'jsonpath={range .items[*]}{.lastTimestamp} {.involvedObject.uid} {.reason} {.message}{"\n"}{end}' 2>/dev/null
+  done | tail -n 200 >"$WATCH/events" 2>/dev/null
+  while read -r watch_when watch_uid watch_reason watch_line; do
+    case $watch_reason in
+      NodeAffinity | NodePorts | NodeName | TaintToleration | OutOf* | *AdmissionError | *AffinityError | PodOS* | AppArmor | SysctlForbidden) ;;
+      *) continue ;;
+    esac
+    # Both times are this node's own.
+    if [ "$watch_uid" != "$watch_before" ] && expr "$watch_when" '>=' "$watch_since" >/dev/null; then
+      watch_bad denied "Pod admission denied, $watch_reason: $(printf %s "$watch_line" | cut -c1-800)"
+    fi
+  done 2>/dev/null <"$WATCH/events"
 }
 
 # watch_bad CLASS WORDS: with what the scheduler and the kubelet said last

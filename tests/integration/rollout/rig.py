@@ -113,7 +113,7 @@ class Rig:
         return self._count
 
     def _opened(self, address: NodeAddress) -> Agent:
-        node = self.sandbox.node(address.host)
+        node = next(n for n in self.nodes if address.host in (n.name, n.address))
         return Agent(Session(NodeTransport(node), NO_BECOME, agent_script()))
 
     def fleet(self, listener: Listener = nobody, names: Sequence[str] = ()) -> Fleet:

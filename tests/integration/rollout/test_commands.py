@@ -128,6 +128,14 @@ def test_all_control_plane_nodes_have_to_be_named(desk: Desk) -> None:
     assert desk.types("plan", "-f", file, "--partial", nodes=desk.names[:1]).code == 0
 
 
+def test_the_first_node_is_asked_for_the_others(desk: Desk) -> None:
+    file = desk.writes(patch(desk.rig.fresh_v()))
+    ran = desk.types("plan", "-f", file, "--discover", nodes=desk.names[:1])
+    assert (ran.code, "N005" in ran.err) == (0, False), ran.err
+    for name in desk.names:
+        assert name in ran.out
+
+
 def test_progress_as_json_is_one_object_a_line(desk: Desk) -> None:
     ran = desk.types("status", "--progress", "json")
     events = [json.loads(line) for line in ran.err.splitlines()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -13,9 +14,13 @@ from kschedpatch.model.events import Phase, State
 from kschedpatch.model.fleetplan import FleetPlan
 from kschedpatch.model.rollout import FailureReason, NodeOutcome
 from kschedpatch.sandbox.node import SandboxNode
+from kschedpatch.sandbox.sandbox import Sandbox
+from tests.forced.manifests import BROKEN, STRANGE_CONFIG, STRANGE_TEXT
+from tests.forced.runs import forced_on
 from tests.integration.rollout.rig import (
     RBAC,
     SETTINGS,
+    SPEED,
     Rig,
     assert_clean,
     lives,
@@ -106,6 +111,27 @@ def test_a_scheduler_that_fails_is_taken_back(one: Rig, case: Case) -> None:
     assert lives(one.node)[0] == uid
     assert one.rights() == rights
     assert_clean(one)
+
+
+@pytest.mark.parametrize("minor", [28, 34])
+@pytest.mark.parametrize("name", BROKEN)
+def test_manifests_that_the_planner_would_not_let_through(
+    tmp_path: Path, name: str, minor: int
+) -> None:
+    """The same on real nodes: tests/e2e/test_failures.py."""
+    case = BROKEN[name]
+    with Sandbox(tmp_path, nodes=1, minor=minor, speed=SPEED) as sandbox:
+        sandbox.nodes[0].path(STRANGE_CONFIG).write_text(STRANGE_TEXT)
+        rig = Rig(sandbox)
+        manifests = rig.manifests()
+        with rig.fleet() as fleet:
+            result = forced_on(fleet, case.mutate, SETTINGS._replace(watch_timeout=20))
+        assert result.exit_code == exitcodes.ROLLED_BACK
+        assert result.failure is not None
+        assert result.failure.reason is case.reason
+        assert case.sign in result.failure.detail
+        assert rig.manifests() == manifests
+        assert_clean(rig)
 
 
 PREFLIGHT = [
