@@ -83,8 +83,10 @@ class PodRun:
             retry = f"{self._mount_delay:g}s".replace("0.5s", "500ms")
             self._after(0.05, lambda: self._mount_failed(found, retry))
         elif found.obstacle == "image":
+            self._node.runtime.sandboxes.add(self.spec.uid)
             self._after(self._node.simulation.between(0.25, 0.4), lambda: self._no_image(found))
         else:
+            self._node.runtime.sandboxes.add(self.spec.uid)
             self._restart_or_start(found)
 
     def _mount_failed(self, found: Start, retry: str) -> None:
@@ -163,12 +165,12 @@ class PodRun:
     def _ended(self, code: int, reason: str) -> None:
         self._node.told(f"{self.spec.name} {self.spec.uid[:8]} ended: {code} {reason}")
         if self.is_ending:
-            self._gone(self._node.simulation.between(1.4, 1.7))
+            self._stop_sandbox(self._node.simulation.between(0.15, 0.35), 1.2)
         elif self._is_watched:
             self._after(self._node.simulation.between(0.3, 0.8), self.start)
 
     def end(self) -> None:
-        """The kubelet ends the pod; ``gone`` is called when its process is no more."""
+        """The kubelet ends the pod; ``gone`` is called when nothing of it runs any more."""
         if self.is_ending:
             return
         self.is_ending = True
@@ -176,12 +178,24 @@ class PodRun:
             timer.cancel()
         if self.process is not None and self.process.is_alive:
             self.process.terminate()
-        else:
-            # Nothing had to be stopped (it waited in its back-off): quicker to clean up.
+        elif self.spec.uid not in self._node.runtime.sandboxes:
             self._gone(self._node.simulation.between(0.5, 1.0))
+        else:
+            # It waited in its back-off: the kubelet is in no hurry with the pod's sandbox.
+            self._stop_sandbox(self._node.simulation.between(1.0, 2.0), 0.8)
+
+    def _stop_sandbox(self, seconds: float, clean_up: float) -> None:
+        """After it the pod's worker needs a moment more before its name is free."""
+
+        def stopped() -> None:
+            self._node.runtime.sandboxes.discard(self.spec.uid)
+            self._gone(clean_up)
+
+        self._node.simulation.later(seconds, stopped)
 
     def lose_power(self) -> None:
         self.is_ending = True
+        self._node.runtime.sandboxes.discard(self.spec.uid)
         for timer in self._timers:
             timer.cancel()
         if self.process is not None:

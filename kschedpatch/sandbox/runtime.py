@@ -41,6 +41,8 @@ class Runtime:
         self._minor = minor
         self.containers: list[Container] = []
         """The newest first, as crictl lists them."""
+        self.sandboxes: set[str] = set()
+        """Of the pods with these uids."""
         self.images: set[str] = set()
         self.pullable: Callable[[], frozenset[str]] = frozenset
         self._publish()
@@ -117,6 +119,9 @@ class Runtime:
         if verb == "rm":
             gone = [self.remove(word) for word in words]
             return Reply(0 if all(gone) else 1, "".join(f"{word}\n" for word in words))
+        if verb == "pods":
+            uid = next((word.partition("uid=")[2] for word in words if "pod.uid=" in word), "")
+            return Reply(0, f"{uid * 2}\n" if uid in self.sandboxes else "")
         if verb == "inspect":
             return self._inspect(rest)
         if verb == "inspecti":

@@ -170,8 +170,13 @@ switch() {
     sleep 0.1
   done
   now && emit_fact ended_cs $((NOW - switch_start))
-  # The kubelet makes a successor that comes earlier wait for 10 s more.
-  sleep 2
+  # The pod's sandbox ends last, and the kubelet makes a successor that comes too soon wait for 10 s more.
+  switch_rest=2
+  while [ $switch_tries -lt 350 ] && sandbox_of "$LIVE_UID"; do
+    switch_tries=$((switch_tries + 1)) switch_rest=1.5
+    sleep 0.1
+  done
+  sleep $switch_rest
   # A link, because it fails where a file is: a rename could throw out what the dead man has put back.
   if ! ln "$NEW" "$MANIFEST" 2>/dev/null; then
     [ ! -e "$MANIFEST" ] || stop "$TOO_LATE" restored "the dead man has put the old manifest back"
@@ -180,6 +185,10 @@ switch() {
   rm -f "$NEW"
   now && emit_fact switched_cs $((NOW - switch_start))
   emit_end "$DONE"
+}
+
+sandbox_of() {
+  [ -n "$1" ] && there crictl && [ -n "$(timeout 5 crictl pods -q --state Ready --label "io.kubernetes.pod.uid=$1" 2>/dev/null)" ]
 }
 
 # What was there before, so that the watch can tell new signs from old ones.

@@ -15,19 +15,16 @@ set -u
 LC_ALL=C mode=${1:-}
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 R=${KSCHEDPATCH_ROOT:-}
-S=$R/var/lib/kschedpatch
+S=$R/var/lib/kschedpatch BOUND=$R/run/kschedpatch/bound
 T=$S/txn
-BOUND=$R/run/kschedpatch/bound
 
 value() { if [ -r "$T/$1" ]; then IFS= read -r v <"$T/$1"; printf %s "${v:-}"; fi; }
 hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
 note() { printf '%s %s\n' "$(date '+%F %T')" "$*" 2>/dev/null >>"$S/revisions/$run/log"; } 2>/dev/null
 
 [ -d "$T" ] || exit 0
-run=$(value run)
-manifest=$(value manifest)
-directory=${manifest%/*}
-M=${manifest##*/}
+run=$(value run) manifest=$(value manifest)
+directory=${manifest%/*} M=${manifest##*/}
 NEW=.kschedpatch-$run.new OLD=.kschedpatch-$run.old TAKEN=.kschedpatch-$run.restoring
 # A lock without a manifest touched nothing yet; its owner or the next run clears it.
 [ -n "$run" ] && [ -n "$manifest" ] || exit 0
@@ -46,20 +43,28 @@ running() {
   grep -lsE '/pods/[0-9a-f]{32}/containers/kube-scheduler/' "$R"/proc/[0-9]*/mountinfo >/dev/null 2>&1
 }
 
-# The kubelet makes a successor that comes within 2 s of the old process's end wait for 10 s more.
+# The pod's sandbox ends last, after a crash a second or two after the manifest went away.
+sandboxed() {
+  for log in "$R"/var/log/pods/kube-system_kube-scheduler-*_????????????????????????????????; do
+    [ -z "$(timeout 5 crictl pods -q --state Ready --label "io.kubernetes.pod.uid=${log##*_}" 2>/dev/null)" ] || return 0
+  done
+  return 1
+}
+
+# The kubelet makes a successor that comes too soon after that wait for 10 s more.
 wait_for_its_end() {
-  tries=0
-  while running && [ $tries -lt 175 ]; do
-    tries=$((tries + 1))
+  tries=0 rest=2
+  command -v crictl >/dev/null 2>&1 || rest=3.5 # the sandbox can't be seen
+  while { sandboxed && rest=1.5; } || running; do
+    tries=$((tries + 1)); [ $tries -lt 120 ] || break
     sleep 0.2
   done
-  sleep 2
+  sleep $rest
 }
 
 # Same bytes, same uid: what the runtime remembers of its earlier containers counts as crashes.
 forget_exited() {
-  uid=$(value uid)
-  if [ -z "$uid" ] || ! command -v crictl >/dev/null 2>&1; then return; fi
+  uid=$(value uid); [ -n "$uid" ] || return
   gone=$(timeout 10 crictl ps -a -q --state Exited --label "io.kubernetes.pod.uid=$uid" 2>/dev/null)
   # shellcheck disable=SC2086  # ids, one a word
   [ -z "$gone" ] || timeout 10 crictl rm $gone >/dev/null 2>&1
@@ -128,13 +133,8 @@ restore() {
 }
 
 case $mode in
-  boot)
-    rebooted || exit 0
-    restore boot
-    exit 0 ;; # what could not be done now, `watch` does
-  now)
-    restore now
-    exit 1 ;;
+  boot) ! rebooted || restore boot; exit 0 ;; # what could not be done now, `watch` does
+  now) restore now; exit 1 ;;
   watch)
     deadline=0
     printf '%s\n' "$$" 2>/dev/null >"$T/armed"
