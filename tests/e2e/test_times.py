@@ -18,6 +18,10 @@ from .fleets import SETTINGS, forced
 from .tool import standing
 
 _ROUNDS = 3
+_LAST_LOG = (
+    "d=$(ls -td /var/log/pods/kube-system_kube-scheduler-*/kube-scheduler | head -1);"
+    ' tail -n 3 "$d"/*.log'
+)
 
 
 @pytest.mark.full
@@ -29,6 +33,9 @@ def test_seconds_without_a_scheduler(cluster: Cluster) -> None:
         verbose = flag(f"--v={round_ + 2}")
         rows.setdefault("hand edit", []).append(_by_hand(cluster, node, verbose(original.decode())))
         _put_back(cluster, node, original)
+        rows.setdefault("crash, put back by hand", []).append(
+            _back_by_hand(cluster, node, original.decode())
+        )
         with Sampler(cluster) as sampler:
             run = f"20200102-00000{round_}-0000"
             settings = SETTINGS._replace(settle=1)
@@ -63,6 +70,20 @@ def _by_hand(cluster: Cluster, node: Node, text: str) -> float:
         time.sleep(1)
     assert standing(node).uid != before
     return _longest(sampler, node)
+
+
+def _back_by_hand(cluster: Cluster, node: Node, original: str) -> float:
+    """From the old manifest's return to its scheduler, after one that crashes took its place."""
+    node.put_manifest(flag("--bogus=1")(original).encode())
+    wait_until("the old pod's end", lambda: not node.scheduler_ready(), 60)
+    wait_until("a crash", lambda: "bogus" in node.output(_LAST_LOG), 60, 0.2)
+    node.run("crictl rm $(crictl ps -aq --state Exited --name kube-scheduler)", check=False)
+    start = time.monotonic()
+    node.put_manifest(original.encode())
+    wait_until("the old one", node.scheduler_ready, 180, 0.1)
+    seconds = time.monotonic() - start
+    _settled(cluster, node, original.encode())
+    return seconds
 
 
 def _put_back(cluster: Cluster, node: Node, original: bytes) -> None:
