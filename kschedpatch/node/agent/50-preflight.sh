@@ -23,8 +23,7 @@ preflight() {
     preflight_in_container
     preflight_code=$?
     preflight_sweep
-  elif there podman || there docker; then
-    if there podman; then preflight_tool=podman; else preflight_tool=docker; fi
+  elif preflight_tool=$(keeper_of "$preflight_image"); then
     emit_fact how "$preflight_tool"
     preflight_read_only="readonly"
     preflight_in_container
@@ -48,6 +47,18 @@ preflight() {
     124 | 137) stop "$BAD" timeout "the scheduler did not end its trial run within 30 s" ;;
     *) stop "$BAD" preflight "$(crash_line "$T/preflight.log")" ;;
   esac
+}
+
+# podman shares CRI-O's images, docker those of cri-dockerd; one that is here for other reasons has
+# not got this image.
+keeper_of() {
+  for keeper in podman docker; do
+    if there $keeper && timeout 20 $keeper image inspect "$1" >/dev/null 2>&1; then
+      printf %s $keeper
+      return 0
+    fi
+  done
+  return 1
 }
 
 # Through the runtime, so that its mirrors and credentials count.
@@ -74,7 +85,7 @@ preflight_in_container() {
   if [ "$preflight_tool" = ctr ]; then
     set -- ctr -n k8s.io run --rm
   else
-    set -- "$preflight_tool" run --rm --network none --name "$preflight_id" --entrypoint=
+    set -- "$preflight_tool" run --rm --pull=never --network none --name "$preflight_id" --entrypoint=
   fi
   preflight_rest=$arg_mount
   while [ -n "$preflight_rest" ]; do
