@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +85,10 @@ def outcomes(
     original = tmp_path_factory.mktemp("recipes") / "kube-scheduler.yaml"
     original.write_bytes(node.read(SCHEDULER_MANIFEST))
     rendered = {name: render(name, original) for name in NAMES}
-    stock = command_image(build(cluster.version)["kube-scheduler"])
+    # Not the same content as the live one's: from 1.35 on the kubelet asks for an image again that it
+    # has pulled by one name and is to run by another.
+    binary = build(cluster.version)["kube-scheduler"]
+    stock = replace(command_image(binary), links={"usr/local/bin/own": binary.name})
     for name in OWN_PLUGIN:
         [image] = _IMAGE.findall(rendered[name].manifest)
         registry.push(image, stock)
@@ -132,7 +136,8 @@ def test_the_scheduler_takes_the_configuration(outcomes: dict[str, Outcome], nam
 def test_only_the_plugin_of_ones_own_is_missing(outcomes: dict[str, Outcome], name: str) -> None:
     ended = outcomes[name].ended
     assert ended.code == 1
-    errors = [line for line in ended.stderr.splitlines() if re.match(r"E\d{4} ", line)]
+    # 1.36 says besides that an empty manifest is ignored, at the same level.
+    errors = [line for line in ended.stderr.splitlines() if '"command failed"' in line]
     assert len(errors) == 1, ended.stderr
     assert re.findall(r"(\w+)\W{1,3}does not exist", errors[0]) == [OWN_PLUGIN[name]]
 

@@ -69,9 +69,11 @@ def black_hole(scene: Scene) -> Heal:
         scene.node.wait(lambda: not transaction(scene.node).exists(), 60)
         scene.way.hole = False
 
-    threading.Thread(target=later, daemon=True).start()
+    thread = threading.Thread(target=later, daemon=True)
+    thread.start()
 
     def heal() -> None:
+        thread.join()  # or it would bring the next run's deadline near
         scene.way.hole = False
 
     return heal

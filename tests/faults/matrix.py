@@ -13,7 +13,7 @@ from unittest.mock import patch as replaced
 
 from kschedpatch.model import exitcodes
 from kschedpatch.model.fleetplan import FleetPlan
-from kschedpatch.model.rollout import RolloutResult
+from kschedpatch.model.rollout import FailureReason, RolloutResult
 from kschedpatch.rollout import turn
 from kschedpatch.rollout.cancel import Cancel
 from kschedpatch.rollout.fleet import Fleet
@@ -179,6 +179,11 @@ class Matrix:
         self.rig.opened = self.rig._opened
         with suppress(AssertionError):
             result = self.rig.apply(patch(self.rig.fresh_v()))
+            if result.failure and result.failure.reason is FailureReason.LOCKED:
+                # A call that its operator left behind came to the node after the deadline had been
+                # brought near, and set it anew: that one's time is waited for as well.
+                self._cure()
+                result = self.rig.apply(patch(self.rig.fresh_v()))
             if result.exit_code != exitcodes.OK:
                 yield f"the next apply does not work: {result.exit_code} {result.failure}"
                 self._cure()

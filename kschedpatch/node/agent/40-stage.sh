@@ -19,7 +19,7 @@ stage_generation() {
   mkdir -p "$stage_scratch" || stop "$COULD_NOT" disk "can't make $stage_scratch"
   # The scheduler may run as another user than root: directories are open, files have their own modes.
   chmod 755 "${GENERATIONS%/*}" "$GENERATIONS" "$stage_scratch"
-  : >"$stage_scratch/.sha256"
+  true >"$stage_scratch/.sha256"
   # No pipe: a loop behind one could not end the verb.
   stage_rest=$arg_file
   while [ -n "$stage_rest" ]; do

@@ -64,7 +64,7 @@ write_orders() {
   {
     printf '%s\n' "$arg_old" >"$T/old" && printf '%s\n' "$arg_new" >"$T/new" &&
       printf '%s\n' "$LIVE_UID" >"$T/uid" && boot_id >"$T/boot" && set_deadline &&
-      mkdir -p "$R/run/kschedpatch" && : >"$R/run/kschedpatch/$arg_run" && rm -f "$T/armed" &&
+      mkdir -p "$R/run/kschedpatch" && true >"$R/run/kschedpatch/$arg_run" && rm -f "$T/armed" &&
       printf '%s\n' "$MANIFEST" >"$T/manifest"
   } 2>/dev/null && flush "$T/manifest"
 }
@@ -177,6 +177,7 @@ switch() {
     sleep 0.1
   done
   sleep $switch_rest
+  [ -e "$OLD" ] || stop "$TOO_LATE" restored "the dead man is putting the old manifest back"
   # A link, because it fails where a file is: a rename could throw out what the dead man has put back.
   if ! ln "$NEW" "$MANIFEST" 2>/dev/null; then
     [ ! -e "$MANIFEST" ] || stop "$TOO_LATE" restored "the dead man has put the old manifest back"
@@ -194,7 +195,7 @@ sandbox_of() {
 # What was there before, so that the watch can tell new signs from old ones.
 remember_logs() {
   {
-    : >"$T/switched" && : >"$T/logs" &&
+    true >"$T/switched" && true >"$T/logs" &&
       for remember_directory in "$LOGS"/kube-system_kube-scheduler-*; do
         if [ -d "$remember_directory" ]; then
           printf '%s %s\n' "${remember_directory##*_}" "$(newest_log "$remember_directory/kube-scheduler")" >>"$T/logs"

@@ -6,7 +6,7 @@ api() {
   there kubectl || stop "$COULD_NOT" kubectl "there is no kubectl on this node"
   api_conf=$(admin_conf) || stop "$COULD_NOT" kubectl "there is no /etc/kubernetes/admin.conf on this node"
   api_scratch=$(mktemp -d) || stop "$COULD_NOT" disk "no space for temporary files"
-  : >"$api_scratch/in"
+  true >"$api_scratch/in"
   if [ "$arg_stdin" = 1 ]; then frame_to "$api_scratch/in" || stop "$COULD_NOT" disk "no space for temporary files"; fi
   set -- "--kubeconfig=$api_conf" "--cache-dir=$R/run/kschedpatch/kubectl" "--request-timeout=${arg_timeout:-10}s"
   while [ -n "$arg_word" ]; do

@@ -55,11 +55,11 @@ sandboxed() {
 wait_for_its_end() {
   tries=0 rest=2
   command -v crictl >/dev/null 2>&1 || rest=3.5 # the sandbox can't be seen
-  while { sandboxed && rest=1.5; } || running; do
-    tries=$((tries + 1)); [ $tries -lt 120 ] || break
-    sleep 0.2
+  # A switch that was under way may bring the new one in meanwhile: the caller looks again then.
+  while [ ! -e "$M" ] && { { sandboxed && rest=1.5; } || running; }; do
+    tries=$((tries + 1)); if [ $tries -lt 120 ]; then sleep 0.2; else break; fi
   done
-  sleep $rest
+  [ -e "$M" ] || sleep $rest
 }
 
 # Same bytes, same uid: what the runtime remembers of its earlier containers counts as crashes.
@@ -77,7 +77,7 @@ last_resort() {
   copy=$R/run/kschedpatch/manifests
   rm -rf "$copy" && mkdir -p "$copy" && cp -p ./[!.]* "$copy/" 2>/dev/null
   if cp -p "$TAKEN" "$copy/$M" 2>/dev/null || cp -p "$OLD" "$copy/$M"; then
-    mount --bind "$copy" "$directory" && : >"$BOUND"
+    mount --bind "$copy" "$directory" && true >"$BOUND"
   fi
 }
 
