@@ -85,8 +85,8 @@ def outcomes(
     original = tmp_path_factory.mktemp("recipes") / "kube-scheduler.yaml"
     original.write_bytes(node.read(SCHEDULER_MANIFEST))
     rendered = {name: render(name, original) for name in NAMES}
-    # Not the same content as the live one's: from 1.35 on the kubelet asks for an image again that it
-    # has pulled by one name and is to run by another.
+    # Not the same content as the live one's: from 1.35 on the kubelet asks again for an image that
+    # it has pulled by one name and is to run by another.
     binary = build(cluster.version)["kube-scheduler"]
     stock = replace(command_image(binary), links={"usr/local/bin/own": binary.name})
     for name in OWN_PLUGIN:
