@@ -27,7 +27,7 @@ $(READY): pyproject.toml requirements.lock
 	@touch $@
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 faults: $(READY)
 	$(BIN)/python -m tests.faults
