@@ -119,15 +119,12 @@ def test_what_is_caught_before_anything_live_is_touched(
         assert traces(node) == []
 
 
-@pytest.mark.parametrize(
-    "names",
-    [tuple(f"{SUDO_USER}@{name}" for name in NODES), tuple(f"{name}-inner" for name in NODES)],
-    ids=["sudo", "ProxyJump"],
-)
-def test_other_ways_in(cluster: Cluster, tmp_path: Path, names: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("address", [f"{SUDO_USER}@cp2", "cp3-inner"], ids=["sudo", "ProxyJump"])
+def test_other_ways_in(cluster: Cluster, tmp_path: Path, address: str) -> None:
+    """Of one node each: the way there is what differs."""
     patch = patch_file(tmp_path, 'scheduler: {args: {v: "4"}}')
-    words = (*names, *access(cluster), "--yes", "--settle", "1")
-    applied = kschedpatch(cluster, "apply", "-f", patch, *words)
+    words = (address, *access(cluster), "--yes", "--settle", "1")
+    applied = kschedpatch(cluster, "apply", "-f", patch, *words, "--partial")
     assert applied.code == 0, applied.err
     back = kschedpatch(cluster, "rollback", *words)
     assert back.code == 0, back.err
@@ -146,9 +143,9 @@ def test_the_other_nodes_are_found_by_asking_one(cluster: Cluster) -> None:
 
 def test_sudo_with_a_password_that_nobody_else_sees(cluster: Cluster, tmp_path: Path) -> None:
     patch = patch_file(tmp_path, 'scheduler: {args: {v: "4"}}')
-    names = [f"{PASSWORD_USER}@{name}" for name in NODES]
+    names = [f"{PASSWORD_USER}@{name}" for name in NODES[:2]]  # asked once, for all
     words = [*names, *access(cluster), "-K", "--yes", "--settle", "1"]
-    applied = at_a_terminal(["apply", "-f", patch, *words], SUDO_PASSWORD)
+    applied = at_a_terminal(["apply", "-f", patch, *words, "--partial"], SUDO_PASSWORD)
     assert applied.code == 0, applied.out
     back = at_a_terminal(["rollback", *words], SUDO_PASSWORD)
     assert back.code == 0, back.out
