@@ -6,6 +6,7 @@ is a session of it.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -28,6 +29,7 @@ from kschedpatch.node.process import ProcessChannel
 
 #: ssh's own exit code for «the connection failed»; a command that ends so is told by its records.
 _SSH_FAILED = 255
+_LONGEST_PLACE = 70
 #: Seconds that the master outlives its last command: longer than an operator thinks about a plan,
 #: and not for ever if this program is killed.
 _PERSIST = 1800
@@ -67,13 +69,18 @@ def _end_master(ssh: list[str], host: str, directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
+def _short_place() -> str:
+    """The path of a socket has 104 bytes at most, and ssh appends to it while it connects."""
+    usual = tempfile.gettempdir()
+    return usual if len(os.fsencode(usual)) <= _LONGEST_PLACE else "/tmp"  # noqa: S108 (mkdtemp)
+
+
 def open_openssh(address: NodeAddress, options: ConnectOptions) -> OpensshTransport:
     label = address.label or address.host
     program = shutil.which("ssh")
     if program is None:
         raise Unreachable(f"{label}: there is no ssh on this machine", "leave out --transport")
-    # Short: the path of a socket has 104 bytes at most, and ssh appends to it while it connects.
-    directory = Path(tempfile.mkdtemp(prefix="ksp-"))  # 0700
+    directory = Path(tempfile.mkdtemp(prefix="ksp-", dir=_short_place()))  # 0700
     ssh = [program, *_settings(address, options, directory)]
     try:
         _start_master(ssh, address, options, label)

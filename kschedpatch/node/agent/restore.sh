@@ -85,11 +85,11 @@ ended() {
   note "ended: $1"
   # Not again what `finish` has written: whoever looks in that moment would find an empty file.
   grep -qsx "$1" "$S/revisions/$run/outcome" || printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
-  rm -f "$NEW" "$R/run/kschedpatch/$run" 2>/dev/null
+  { rm -f "$NEW" || [ "$mode" = boot ] || exit 1; rm -f "$R/run/kschedpatch/$run"; } 2>/dev/null
   # In one step: half of a transaction would be neither a lock nor none.
   rm -rf "$S/ended" 2>/dev/null
   mv "$T" "$S/ended" && rm -rf "$S/ended"
-  [ ! -d "$T" ] || [ "$mode" = boot ] || exit 1 # a read-only disk: systemd starts the next try
+  [ ! -d "$T" ] || [ "$mode" = boot ] || exit 1 # as above a read-only disk: systemd starts the next try
   exit 0
 }
 
@@ -101,7 +101,7 @@ restore() {
     if [ ! -e "$OLD" ]; then
       case $there in
         "$new") ended confirmed ;;
-        "$old") ended unswitched ;;
+        "$old") ! grep -qsx restored "$S/revisions/$run/outcome" || ended restored; ended unswitched ;;
         # Somebody else's; and ours, still waiting beside it, was never switched in.
         *) if [ -e "$NEW" ]; then ended unswitched; else ended foreign; fi ;;
       esac

@@ -64,4 +64,5 @@ def move_away(node: SandboxNode) -> None:
     node.manifest.rename(node.manifest.parent / ".old")
     if live is not None:
         node.wait(lambda: not node.path(f"/proc/{live.pid}").exists())
-    node._simulation.sleep(2)
+    node.wait(lambda: not node.runtime.sandboxes)
+    node._simulation.sleep(1.5)

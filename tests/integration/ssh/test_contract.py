@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -130,11 +131,24 @@ def test_the_label_is_what_the_operator_wrote(kind: TransportKind, lab: Lab) -> 
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-def test_closing_leaves_nothing_behind(
-    kind: TransportKind, forgotten: bool, lab: Lab, tmp_path: Path
+def test_closing_leaves_nothing_behind(kind: TransportKind, forgotten: bool, lab: Lab) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        _closed(kind, forgotten, lab, Path(directory))
+
+
+def test_a_long_temporary_directory_is_no_place_for_sockets(
+    kind: TransportKind, lab: Lab, tmp_path: Path
 ) -> None:
-    temporary = tmp_path / "tmp"
+    temporary = tmp_path / ("x" * 80)
     temporary.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(temporary))
+        session = lab.session("emit_end 0", lab.options(kind))
+        session.call("x", timeout=20)
+        session.close()
+
+
+def _closed(kind: TransportKind, forgotten: bool, lab: Lab, temporary: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tempfile.tempdir", str(temporary))
         session = lab.session("emit_end 0", lab.options(kind))
