@@ -18,8 +18,14 @@ from .cluster.console import say
 SETTINGS = RolloutSettings(who="e2e", settle=3, watch_timeout=30, confirm_timeout=90)
 
 
-def fleet_of(cluster: Cluster, *names: str, listener: Listener = nobody) -> Fleet:
-    options = ConnectOptions(ssh_config=cluster.access.ssh_config)
+def fleet_of(
+    cluster: Cluster,
+    *names: str,
+    listener: Listener = nobody,
+    connect_timeout: float | None = None,
+) -> Fleet:
+    config = cluster.access.ssh_config
+    options = ConnectOptions(ssh_config=config, connect_timeout=connect_timeout)
     addresses: list[NodeAddress] = [parse_address(name) for name in names]
 
     def told(event: Event) -> None:

@@ -67,7 +67,7 @@ class Countdown:
 
 def operate(cluster: Cluster, node: Node, run: str, countdown: Countdown) -> int:
     """One run, as an operator's process has it; returns its exit code."""
-    with fleet_of(cluster, node.name) as fleet:
+    with fleet_of(cluster, node.name, connect_timeout=5) as fleet:
         facts = fleet.look()
         assert facts
         assert facts[0].manifest is not None
@@ -95,14 +95,16 @@ def _survived(cluster: Cluster, node: Node, run: str, at: int, fault: str) -> tu
             node.power_off()
             node.boot()
         else:
-            node.cut_network()
+            # Not the whole network of the node: its API server would go with etcd's majority, and
+            # come back minutes after it.
+            node.hide_from_host()
 
     countdown = Countdown(at, strike)
     try:
         return operate(cluster, node, run, countdown), countdown
     finally:
         if fault == "black hole" and countdown.left <= 0:
-            node.restore_network()
+            node.show_to_host()
 
 
 @pytest.mark.full

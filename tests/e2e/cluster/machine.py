@@ -20,7 +20,7 @@ from pathlib import Path
 from . import cgroups, network
 from .access import Access
 from .console import RigError, run, say, wait_until
-from .settings import BRIDGE, MACHINE_PREFIX, STATE
+from .settings import BRIDGE, HOST_ADDRESS, MACHINE_PREFIX, STATE
 
 _TREES = Path(__file__).parent / "tree"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -231,6 +231,15 @@ class Machine:
     def restore_network(self) -> None:
         network.restore(self.id)
         say(f"{self.name}: network restored")
+
+    def hide_from_host(self) -> None:
+        """Nothing that it answers arrives here; the machines among themselves notice nothing."""
+        self.run(f"ip route add blackhole {HOST_ADDRESS}")
+        say(f"{self.name}: answers this machine no more")
+
+    def show_to_host(self) -> None:
+        self.run(f"ip route delete blackhole {HOST_ADDRESS}", check=False)
+        say(f"{self.name}: answers again")
 
 
 def _start_time(pid: int) -> str:
