@@ -56,6 +56,8 @@ class Case(NamedTuple):
     seconds: tuple[float, float]
 
 
+LAG = 2.0
+"""What a busy machine may add, in the sandbox's seconds: far less than what is told apart here."""
 CASES = [
     Case("unknown flag", lambda _: with_flag("--bogus=1"), "log",
          "log: Error: unknown flag: --bogus", (0.3, 1.3)),
@@ -96,9 +98,9 @@ def test_each_failure_shows_its_sign_in_its_time(case: Case, shared: Sandbox) ->
         new = (event for event in list(shared.events) if event.time >= began)
         return next((e.time for e in new if re.search(case.sign, e.text)), None)
 
-    assert node.wait(lambda: sign() is not None, 5), shared.events[-5:]
+    assert node.wait(lambda: sign() is not None, 15), shared.events[-5:]
     low, high = case.seconds
-    assert low <= (sign() or 0) - began <= high
+    assert low <= (sign() or 0) - began <= high + LAG
     live, uid = node.live(), read_uid(node)()
     assert not live or not live.ready
     if case.where != "log":
@@ -134,7 +136,7 @@ def test_a_good_scheduler_is_ready_soon_and_says_so(sandbox: Sandbox, node: Sand
     rename_in(node, marked("a"))
     assert node.wait_ready(5)
     # The record's times are those of the simulation; waiting here takes what the machine takes.
-    assert 0.7 <= sandbox.record.samples[-1].time - began <= 2.0
+    assert 0.7 <= sandbox.record.samples[-1].time - began <= 2.0 + LAG
     after = node.live()
     assert after is not None
     assert after.uid != before.uid
@@ -151,7 +153,7 @@ def test_moving_away_costs_three_seconds_and_a_change_in_place_twelve(sandbox: S
     rename_in(node, marked("a"))
     node.wait(lambda: node.live() is not None)
     assert node.wait_ready()
-    assert 2.5 <= max(sandbox.record.without_scheduler(node.name, began)) <= 4.5
+    assert 2.5 <= max(sandbox.record.without_scheduler(node.name, began)) <= 4.5 + LAG
     began = sandbox.simulation.now()
     rename_in(node, marked("b"))
     node.wait(lambda: node.live() is None)
@@ -195,12 +197,12 @@ def test_the_same_bytes_again_and_again_back_off_unless_their_records_go(tmp_pat
         assert found.restarts == live.restarts + 1
         return sandbox.record.samples[-1].time - began
 
-    with Sandbox(tmp_path, nodes=1, speed=30) as sandbox:
+    with Sandbox(tmp_path, nodes=1, speed=10) as sandbox:
         first, second, third = (back(sandbox, forget=False) for _ in range(3))
-        assert first < 4
-        assert 5 < second < 14
-        assert 14 < third < 25
-        assert back(sandbox, forget=True) < 5
+        assert first < 4 + LAG
+        assert 5 < second < 14 + LAG
+        assert 14 < third < 25 + LAG
+        assert back(sandbox, forget=True) < 5 + LAG
 
 
 def test_a_crash_after_the_start_is_restarted_and_then_backs_off(tmp_path: Path) -> None:
