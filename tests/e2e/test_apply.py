@@ -70,7 +70,8 @@ def test_apply_verify_change_and_rollback(cluster: Cluster, tmp_path: Path) -> N
     assert (again.code, "nothing" in (again.out + again.err).lower()) == (0, True)
 
     changed = patch_file(tmp_path, BIN_PACKING + 'scheduler: {args: {v: "3"}}\n')
-    second = kschedpatch(cluster, "apply", "-f", changed, *NODES, *access(cluster), "--yes")
+    quick = (*NODES, *access(cluster), "--yes", "--settle", "1")
+    second = kschedpatch(cluster, "apply", "-f", changed, *quick)
     assert second.code == 0, second.err
     assert b"--v=3" in cluster.nodes[0].read(SCHEDULER_MANIFEST)
 
@@ -79,7 +80,7 @@ def test_apply_verify_change_and_rollback(cluster: Cluster, tmp_path: Path) -> N
     status = kschedpatch(cluster, "status", *NODES, *access(cluster)).out
     assert cluster.lease_holder() in status
 
-    back = kschedpatch(cluster, "rollback", *NODES, *access(cluster), "--to", "original", "--yes")
+    back = kschedpatch(cluster, "rollback", *quick, "--to", "original")
     assert back.code == 0, back.err
     cluster.wait_schedulers()
     for node in cluster.nodes:
