@@ -105,16 +105,19 @@ class ApiServer:
 
     def replace(self, item: Object) -> Object:
         """As an update: the resourceVersion, where it is given, must be the present one."""
-        kind, name, namespace = _identity(item)
-        present = self.get(kind, name, namespace)
-        given = item["metadata"].get("resourceVersion")
-        if given not in (None, "", present["metadata"]["resourceVersion"]):
-            raise ApiError(
-                "Conflict",
-                f'Operation cannot be fulfilled on {kind_called(kind).full} "{name}": the object '
-                "has been modified; please apply your changes to the latest version and try again",
-            )
+        present = self.get(*_identity(item))
+        _guard(item, present)
         return self._store(item, present)
+
+    def patch(self, kind: str, name: str, namespace: str, patch: Object) -> bool:
+        """A merge patch, with the same guard; whether it changed anything."""
+        present = self.get(kind, name, namespace)
+        _guard(patch, present)
+        wanted = _patched(present, patch)
+        if wanted == present:
+            return False
+        self._store(wanted, present)
+        return True
 
     def apply(self, item: Object) -> tuple[Object, str]:
         """The object and what became of it: created, configured or unchanged."""
@@ -154,6 +157,31 @@ class ApiServer:
 def _identity(item: Object) -> tuple[str, str, str]:
     metadata = item.get("metadata") or {}
     return str(item.get("kind")), str(metadata.get("name", "")), metadata.get("namespace") or ""
+
+
+def _guard(item: Object, present: Object) -> None:
+    given = (item.get("metadata") or {}).get("resourceVersion")
+    if given in (None, "", present["metadata"]["resourceVersion"]):
+        return
+    kind, name, _ = _identity(present)
+    raise ApiError(
+        "Conflict",
+        f'Operation cannot be fulfilled on {kind_called(kind).full} "{name}": the object '
+        "has been modified; please apply your changes to the latest version and try again",
+    )
+
+
+def _patched(present: Any, patch: Any) -> Any:
+    """RFC 7386: what is null goes, what is no object replaces."""
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    found = dict(present) if isinstance(present, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            found.pop(key, None)
+        else:
+            found[key] = _patched(found.get(key), value)
+    return found
 
 
 def _merged(present: Any, wanted: Any) -> Any:

@@ -64,9 +64,9 @@ class Journal:
         text = f'"Failed to pull image" err={_quoted(problem)} image="{image}"'
         self.klog("E", "kuberuntime_image.go:42", text)
 
-    def not_started(self, pod: str, uid: str, reason: str, message: str) -> None:
+    def not_started(self, container: str, pod: str, uid: str, reason: str, message: str) -> None:
         """A container that could not be started: the pod worker's own line."""
-        inner = f'failed to "StartContainer" for "kube-scheduler" with {reason}: {_quoted(message)}'
+        inner = f'failed to "StartContainer" for "{container}" with {reason}: {_quoted(message)}'
         text = f'"Error syncing pod, skipping" err={_quoted(inner)} pod="{pod}" podUID="{uid}"'
         self.klog("E", "pod_workers.go:1324", text)
 

@@ -177,12 +177,12 @@ class Kubectl:
     def _patch(self, call: Call) -> Reply:
         kind, _, name = call.words[1].partition("/")
         name = name or call.words[2]
-        found = self._api.get(kind, name, call.option("-n", "--namespace"))
+        if call.option("--type") == "json":
+            return Reply(1, "", "error: the sandbox knows merge patches only\n")
         patch = json.loads(call.option("-p", "--patch"))
-        own = {key: found["metadata"].get(key, "") for key in ("name", "namespace")}
-        metadata = {**patch.get("metadata", {}), **own}
-        self._api.apply({**patch, "kind": found["kind"], "metadata": metadata})
-        return Reply(0, f"{kind_called(kind).name.lower()}/{name} patched\n")
+        changed = self._api.patch(kind, name, call.option("-n", "--namespace"), patch)
+        done = "patched" if changed else "patched (no change)"
+        return Reply(0, f"{kind_called(kind).name.lower()}/{name} {done}\n")
 
 
 def _list(items: list[Object]) -> Object:

@@ -19,8 +19,9 @@ from kschedpatch.core.yamltext.nodes import canonical
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.codes import CODES
 from kschedpatch.model.finding import Finding
-from kschedpatch.sandbox.podlife import NodeSide, PodSlot, PodSpec
+from kschedpatch.sandbox.podlife import NodeSide, PodRun, PodSlot, PodSpec
 from kschedpatch.sandbox.process import SchedulerProcess
+from kschedpatch.sandbox.startup import declared_ports
 
 FILE_CHECK = 20.0
 _LOOK = 0.1
@@ -118,6 +119,25 @@ class Kubelet:
             for slot in self.slots.values()
             if slot.run is not None and slot.run.process is not None and slot.run.process.is_alive
         ]
+
+    def run_of(self, pod: str) -> PodRun | None:
+        slot = self.slots.get(f"kube-system/{pod}")
+        return slot.run if slot else None
+
+    def declared_ports(self, but: PodSpec) -> frozenset[int]:
+        """What the other pods of the node have claimed."""
+        others = [s.run.spec for s in self.slots.values() if s.run is not None]
+        return frozenset(
+            port for spec in others if spec.name != but.name for port in declared_ports(spec.pod)
+        )
+
+    def used_ports(self, but: PodSpec) -> frozenset[int]:
+        """Where processes of the other pods listen."""
+        return frozenset(
+            process.address[1]
+            for process in self.processes()
+            if process.claims_port and process.container.uid != but.uid
+        )
 
     def lose_power(self) -> None:
         self.stop()

@@ -5,43 +5,36 @@ from __future__ import annotations
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kschedpatch.sandbox.backoff import Backoff
+from kschedpatch.sandbox.cluster import Cluster
 from kschedpatch.sandbox.disks import Disks
+from kschedpatch.sandbox.imagehabits import CANARY_POD, MAIN_POD
 from kschedpatch.sandbox.journal import Journal
 from kschedpatch.sandbox.kubelet import Kubelet
-from kschedpatch.sandbox.podlife import NodeSide, PodRun, PodSpec
-from kschedpatch.sandbox.process import World
+from kschedpatch.sandbox.podlife import NodeSide, PodSpec
+from kschedpatch.sandbox.procfs import ProcFs
 from kschedpatch.sandbox.record import Record
 from kschedpatch.sandbox.requests import Reply, Request, RequestDoor
 from kschedpatch.sandbox.runtime import Runtime
+from kschedpatch.sandbox.signals import kill
 from kschedpatch.sandbox.simulation import Simulation
-from kschedpatch.sandbox.startup import Start, Surroundings, declared_ports, judge_start
+from kschedpatch.sandbox.startup import Start, Surroundings, judge_start
+from kschedpatch.sandbox.stubfiles import StubFiles
 from kschedpatch.sandbox.systemd import Systemd, kill_by_environment
 from kschedpatch.sandbox.tree import VERSIONS, plant, plant_tools, scheduler_image
 
 
 class Live(NamedTuple):
-    """The scheduler that runs on a node."""
+    """A scheduler that runs on a node: the main one or the canary."""
 
     uid: str
     pid: int
     restarts: int
     ready: bool
-
-
-class Cluster(World, Protocol):
-    """What the nodes of a sandbox share."""
-
-    @property
-    def registry(self) -> set[str]: ...
-    def kubectl(self, arguments: tuple[str, ...], stdin: bytes) -> Reply: ...
-    def mirror(self, node: str, run: PodRun | None) -> None: ...
-    def warn(self, namespace: str, pod: str, uid: str, reason: str, message: str) -> None: ...
 
 
 class SandboxNode:
@@ -69,23 +62,24 @@ class SandboxNode:
         self._record = record
         self._cluster = cluster
         self._booted = 0.0
-        self.sim.mkdir(parents=True, exist_ok=True)
+        self._stubs = StubFiles(self.sim, minor)
         self.root.mkdir(parents=True, exist_ok=True)
         self.disks = Disks(self.root, wanted=breakable)
         plant(self.root, minor, address)
         plant_tools(self.root)
-        self._say("speed", str(simulation.speed))
-        self._say("name", name)
-        self._say("version", f"v{VERSIONS[minor]}")
-        self._say("clock", "0")
+        self._stubs.say("speed", str(simulation.speed))
+        self._stubs.say("name", name)
+        self._stubs.say("version", f"v{VERSIONS[minor]}")
+        self._stubs.say("clock", "0")
         self.sudo()
         self.journal = Journal(self.sim / "journal", self._tell)
-        self.runtime = Runtime(self.root, self.sim, minor)
+        self._proc = ProcFs(self.root, self.sim)
+        self.runtime = Runtime(self.root, self.sim, minor, self._proc)
         self.runtime.images.add(scheduler_image(minor))
         self.runtime.pullable = lambda: frozenset(cluster.registry)
         side = NodeSide(
             name, simulation, self.runtime, self.journal, cluster, Backoff(), self._judge,
-            self.root / "var/log/pods", self._changed, self._tell, self._denied,
+            self.path, self.root / "var/log/pods", self._changed, self._tell, self._denied,
         )  # fmt: skip
         self._side = side
         self.kubelet = Kubelet(side, self._manifests, minor)
@@ -115,9 +109,15 @@ class SandboxNode:
 
     def live(self) -> Live | None:
         """The scheduler's process and its pod; None where there is no process."""
+        return self._live(MAIN_POD)
+
+    def live_canary(self) -> Live | None:
+        """The same of the canary beside it."""
+        return self._live(CANARY_POD)
+
+    def _live(self, pod: str) -> Live | None:
         with self._simulation.lock:
-            slot = self.kubelet.slots.get("kube-system/kube-scheduler")
-            run = slot.run if slot else None
+            run = self.kubelet.run_of(pod)
             process = run.process if run else None
             if run is None or process is None or not process.is_alive:
                 return None
@@ -146,8 +146,7 @@ class SandboxNode:
             run = self.root / "run"
             shutil.rmtree(run, ignore_errors=True)
             (run / "systemd/system").mkdir(parents=True)
-            boot_id = self.root / "proc/sys/kernel/random/boot_id"
-            boot_id.write_text(f"{uuid.uuid4()}\n")
+            self._proc.boot()
             self._uptime = os.open(self.root / "proc/uptime", os.O_RDWR | os.O_CREAT, 0o644)
             self._tick_uptime()
             self._changed()
@@ -172,8 +171,7 @@ class SandboxNode:
             time.sleep(0.005)
         self.disks.drop_foreign_mounts()
         with self._simulation.lock:
-            for directory in (self.root / "proc").glob("[0-9]*"):
-                shutil.rmtree(directory, ignore_errors=True)
+            self._proc.end_all()
             for entry in (self.root / "run").iterdir():
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
             self._changed()
@@ -194,12 +192,29 @@ class SandboxNode:
 
     def set_clock(self, delta: int) -> None:
         """The wall clock is off by so many seconds from now on (what ``date`` says)."""
-        self._say("clock", str(delta))
+        self._stubs.say("clock", str(delta))
 
     def sudo(self, mode: str = "root", password: str = "", lecture: str = "") -> None:
         """root: logged in as root; free: sudo asks nothing; asks: sudo wants the password."""
-        self._say("sudo", f"{mode} {password}".strip())
-        self._say("lecture", lecture) if lecture else (self.sim / "lecture").unlink(True)
+        self._stubs.sudo(mode, password, lecture)
+
+    def set_memory(self, available_kib: int) -> None:
+        """What /proc/meminfo says is available, of 8,000,000 KiB."""
+        with self._simulation.lock:
+            self._proc.set_memory(available_kib)
+
+    def occupy_port(self, port: int) -> Callable[[], None]:
+        """Some other program listens there until the returned function is called."""
+        with self._simulation.lock:
+            self._proc.others[port] = "127.0.0.1"
+            self._changed()
+
+        def free() -> None:
+            with self._simulation.lock:
+                self._proc.others.pop(port, None)
+                self._changed()
+
+        return free
 
     def add_image(self, image: str) -> None:
         with self._simulation.lock:
@@ -211,8 +226,8 @@ class SandboxNode:
 
     def kubeadm_at_work(self, *words: str) -> Callable[[], None]:
         """kubeadm upgrade apply runs on the node until the returned function is called."""
-        pid = self.runtime.fake_process(["kubeadm", *(words or ("upgrade", "apply"))])
-        return lambda: self.runtime.end_process(pid)
+        pid = self._proc.start_other(["kubeadm", *(words or ("upgrade", "apply"))])
+        return lambda: self._proc.end(pid)
 
     @property
     def can_break_disks(self) -> bool:
@@ -235,11 +250,6 @@ class SandboxNode:
     def _manifests(self) -> Path:
         return self.root / "etc/kubernetes/manifests"
 
-    def _say(self, name: str, text: str) -> None:
-        fresh = self.sim / f"{name}.new"
-        fresh.write_text(text + "\n", "utf-8")
-        fresh.rename(self.sim / name)
-
     def _tell(self, text: str) -> None:
         self._record.tell(self.name, text)
 
@@ -258,23 +268,13 @@ class SandboxNode:
             return self.kubelet.is_running
 
     def _judge(self, spec: PodSpec) -> Start:
-        others = [s.run for s in self.kubelet.slots.values() if s.run is not None]
-        taken = {
-            port
-            for run in others
-            if run.spec.name != spec.name
-            for port in declared_ports(run.spec.pod)
-        }
-        used = {6443, 10257} | {
-            p.address[1] for p in self.kubelet.processes() if p.container.uid != spec.uid
-        }
         around = Surroundings(
             path=self.path,
             minor=self.minor,
             images=frozenset(self.runtime.images),
             pullable=self.runtime.pullable(),
-            taken_ports=frozenset(taken),
-            used_ports=frozenset(used),
+            taken_ports=self.kubelet.declared_ports(spec),
+            used_ports=self.kubelet.used_ports(spec) | self._proc.others.keys(),
             labels={"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"},
         )
         return judge_start(spec.pod, around)
@@ -287,24 +287,15 @@ class SandboxNode:
         self._cluster.warn(spec.namespace, pod, spec.uid, found.reason, found.detail)
 
     def _changed(self) -> None:
-        """Something serves, or no longer: the record and what curl answers follow."""
-        lines = []
-        for process in self.kubelet.processes():
-            if not process.is_serving:
-                continue
-            host, port = process.address
-            codes = {"/healthz": 200}
-            if self.minor >= 31:
-                codes |= {"/livez": 200, "/readyz": 200 if process.is_ready else 500}
-            words = " ".join(f"{path}={code}" for path, code in codes.items())
-            lines.append(f"{host} {port} {words}")
-        if self.is_on and self._cluster.api_answers():
-            lines.append("0.0.0.0 6443 /healthz=200 /livez=200 /readyz=200")
-        self._say("serving", "\n".join(lines) if lines else "- 0")
-        live = self.live()
-        self._record.ready(self.name, bool(live and live.ready))
-        slot = self.kubelet.slots.get("kube-system/kube-scheduler")
-        self._cluster.mirror(self.name, slot.run if slot else None)
+        """Something serves, or no longer: the record, /proc and what curl answers follow."""
+        serving = [process for process in self.kubelet.processes() if process.is_serving]
+        self._stubs.serving(serving, api=self.is_on and self._cluster.api_answers())
+        self._proc.listen(process.address for process in serving)
+        live, canary = self.live(), self.live_canary()
+        self._record.ready(
+            self.name, bool(live and live.ready), is_canary_ready=bool(canary and canary.ready)
+        )
+        self._cluster.mirror(self.name, self.kubelet.run_of(MAIN_POD))
 
     def api_changed(self) -> None:
         with self._simulation.lock:
@@ -317,6 +308,8 @@ class SandboxNode:
             return self.runtime.crictl(request.arguments, request.stdin)
         if request.tool == "ctr":
             return self.runtime.ctr(request.arguments)
+        if request.tool == "kill":
+            return kill(request.arguments, self.kubelet.processes(), self._proc)
         if request.tool == "kubectl":
             return self._cluster.kubectl(request.arguments, request.stdin)
         return Reply(127, "", f"{request.tool}: not found\n")

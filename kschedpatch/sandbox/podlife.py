@@ -17,7 +17,7 @@ from kschedpatch.sandbox.journal import Journal
 from kschedpatch.sandbox.process import SchedulerProcess, World
 from kschedpatch.sandbox.runtime import Container, Runtime, pull_problem
 from kschedpatch.sandbox.simulation import Simulation, Timer
-from kschedpatch.sandbox.startup import Start
+from kschedpatch.sandbox.startup import Start, config_files, scheduler_container
 
 RETRY = 10.0
 """How often the kubelet looks whether a waiting successor may start."""
@@ -33,6 +33,15 @@ class PodSpec(NamedTuple):
     pod: dict[str, Any]
     file: str
 
+    @property
+    def container(self) -> dict[str, Any]:
+        """The scheduler's, whatever it is called."""
+        return scheduler_container(self.pod)
+
+    @property
+    def container_name(self) -> str:
+        return str(self.container.get("name", ""))
+
 
 class NodeSide(NamedTuple):
     """What a pod needs of its node."""
@@ -44,6 +53,8 @@ class NodeSide(NamedTuple):
     world: World
     backoff: Backoff
     judge: Callable[[PodSpec], Start]
+    path: Callable[[str], Path]
+    """A path of the node as a real path."""
     logs: Path
     changed: Callable[[], None]
     told: Callable[[str], None]
@@ -63,6 +74,7 @@ class PodRun:
         self._timers: list[Timer] = []
         self._mount_delay = 0.5
         self._pulls = 0
+        self._stopping: Timer | None = None
 
     @property
     def full_name(self) -> str:
@@ -71,7 +83,7 @@ class PodRun:
     @property
     def log_directory(self) -> Path:
         pod = self.full_name.replace("/", "_")
-        return self._node.logs / f"{pod}_{self.spec.uid}" / "kube-scheduler"
+        return self._node.logs / f"{pod}_{self.spec.uid}" / self.spec.container_name
 
     def start(self) -> None:
         if self.is_ending or scheduler_index(self.spec.pod) is None:
@@ -97,19 +109,24 @@ class PodRun:
         self._mount_delay = min(122.0, self._mount_delay * 2)
 
     def _no_image(self, found: Start) -> None:
-        image, journal, uid = found.detail, self._node.journal, self.spec.uid
-        policy = self.spec.pod["spec"]["containers"][0].get("imagePullPolicy")
-        if policy == "Never":
+        image = found.detail
+        if self.spec.container.get("imagePullPolicy") == "Never":
             text = f'Container image "{image}" is not present with pull policy of Never'
-            journal.not_started(self.full_name, uid, "ErrImageNeverPull", text)
+            self._not_started("ErrImageNeverPull", text)
         elif self._pulls % 2 == 0:
-            journal.pull_failed(image, pull_problem(image))
-            journal.not_started(self.full_name, uid, "ErrImagePull", pull_problem(image))
+            self._node.journal.pull_failed(image, pull_problem(image))
+            self._not_started("ErrImagePull", pull_problem(image))
         else:
             text = f'Back-off pulling image "{image}": ErrImagePull: {pull_problem(image)}'
-            journal.not_started(self.full_name, uid, "ImagePullBackOff", text)
+            self._not_started("ImagePullBackOff", text)
         self._pulls += 1
         self._after(1.0 if self._pulls == 1 else RETRY, self.start)
+
+    def _not_started(self, reason: str, message: str) -> None:
+        spec = self.spec
+        self._node.journal.not_started(
+            spec.container_name, self.full_name, spec.uid, reason, message
+        )
 
     def _restart_or_start(self, found: Start) -> None:
         """A recorded container of this UID makes it a restart, with the kubelet's back-off."""
@@ -120,12 +137,10 @@ class PodRun:
             if wait > 0:
                 delay = self._node.backoff.delay(self.spec.uid)
                 text = (
-                    f"back-off {delay:g}s restarting failed container=kube-scheduler "
+                    f"back-off {delay:g}s restarting failed container={self.spec.container_name} "
                     f"pod={self.full_name.partition('/')[2]}_{self.spec.namespace}({self.spec.uid})"
                 )
-                self._node.journal.not_started(
-                    self.full_name, self.spec.uid, "CrashLoopBackOff", text
-                )
+                self._not_started("CrashLoopBackOff", text)
                 self._after(wait + self._node.simulation.between(0.2, 1.5), self.start)
                 return
         attempt = self._next_attempt(former)
@@ -141,11 +156,10 @@ class PodRun:
         return max(counts) + 1 if counts else 0
 
     def _create(self, found: Start, attempt: int) -> None:
-        containers = self.spec.pod["spec"]["containers"]
-        chosen = containers[scheduler_index(self.spec.pod) or 0]
-        node, image = self._node, str(chosen.get("image", ""))
+        chosen, node = self.spec.container, self._node
+        image = str(chosen.get("image", ""))
         node.runtime.images.add(image)
-        container = node.runtime.create(self.spec.uid, "kube-scheduler", attempt, image)
+        container = node.runtime.create(self.spec.uid, self.spec.container_name, attempt, image)
         node.told(f"container {attempt} of {self.spec.name} {self.spec.uid[:8]} started")
         self.process = SchedulerProcess(
             node.simulation,
@@ -154,6 +168,8 @@ class PodRun:
             container,
             found,
             node=node.name,
+            pod=self.spec.name,
+            files=config_files(self.spec.pod, node.path),
             command=[str(w) for w in (*(chosen.get("command") or ()), *(chosen.get("args") or ()))],
             log=self.log_directory / f"{attempt}.log",
             changed=node.changed,
@@ -191,12 +207,13 @@ class PodRun:
             self._node.runtime.sandboxes.discard(self.spec.uid)
             self._gone(clean_up)
 
-        self._node.simulation.later(seconds, stopped)
+        self._stopping = self._node.simulation.later(seconds, stopped)
 
     def lose_power(self) -> None:
         self.is_ending = True
         self._node.runtime.sandboxes.discard(self.spec.uid)
-        for timer in self._timers:
+        # Not among the timers: a runtime stops a sandbox even when the kubelet has just ended.
+        for timer in (*self._timers, *filter(None, [self._stopping])):
             timer.cancel()
         if self.process is not None:
             self.process.kill()

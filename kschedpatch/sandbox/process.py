@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kschedpatch.core.schedconfig.election import Election
-from kschedpatch.sandbox.runtime import Container, Runtime
+from kschedpatch.sandbox.runtime import Container, Files, Runtime
 from kschedpatch.sandbox.simulation import Simulation, Timer
 from kschedpatch.sandbox.startup import Start
 
@@ -33,7 +33,9 @@ class SchedulerProcess:
         start: Start,
         *,
         node: str,
+        pod: str,
         command: list[str],
+        files: Files,
         log: Path,
         changed: Callable[[], None],
         told: Callable[[str], None],
@@ -50,9 +52,12 @@ class SchedulerProcess:
         self._timers: list[Timer] = []
         self.container = container
         self.node = node
+        self.pod = pod
+        """Its name in the manifest: one node may run a main scheduler and a canary."""
         self.identity = f"{node}_{uuid.uuid4()}"
-        self.pid = runtime.start_process(container, command)
+        self.pid = runtime.start_process(container, command, files)
         self.is_alive = True
+        self._is_terminating = False
         self.is_serving = False
         self.is_synced = False
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -70,6 +75,15 @@ class SchedulerProcess:
     @property
     def address(self) -> tuple[str, int]:
         return self._start.host, self._start.port
+
+    @property
+    def claims_port(self) -> bool:
+        """It serves, or is about to: nobody else can listen on its port."""
+        return self.is_alive and not self._is_terminating and self._start.exits is None
+
+    @property
+    def breaks_on_first_pod(self) -> bool:
+        return self._start.habits.breaks_on_first_pod
 
     def say(self, *lines: str) -> None:
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
@@ -90,8 +104,8 @@ class SchedulerProcess:
             self._after(exits.after - 0.36, lambda: self.say(*exits.lines))
             return
         self._after(0.15, self._serve)
-        if self._start.crash_after is not None:
-            self._after(self._start.crash_after, self._panic)
+        if self._start.habits.crash_after is not None:
+            self._after(self._start.habits.crash_after, self.panic)
 
     def _serve(self) -> None:
         host, port = self.address
@@ -104,8 +118,8 @@ class SchedulerProcess:
 
     def _sync(self) -> None:
         """Its caches are filled: the last step before it may lead."""
-        role = self._start.needs_role
-        if not self._start.is_ever_ready or (role and not self._world.role_exists(role)):
+        role = self._start.habits.needs_role
+        if not self._start.habits.is_ever_ready or (role and not self._world.role_exists(role)):
             if role:
                 who = 'User "system:kube-scheduler" cannot list resource'
                 self.info("reflector.go:569", f"failed to list: forbidden: {who} ({role})")
@@ -122,7 +136,7 @@ class SchedulerProcess:
         self._world.joins(self)
         self._changed()
 
-    def _panic(self) -> None:
+    def panic(self) -> None:
         self.say("panic: runtime error: invalid memory address or nil pointer dereference")
         self.say("goroutine 1 [running]:")
         self._crash(2, "Error")
@@ -139,8 +153,9 @@ class SchedulerProcess:
 
     def terminate(self) -> None:
         """SIGTERM: it stops serving and gives the lease back, and is gone soon after."""
-        if not self.is_alive:
-            return
+        if not self.is_alive or self._is_terminating:
+            return  # a second signal changes nothing
+        self._is_terminating = True
         for timer in self._timers:
             timer.cancel()
         self.is_serving = self.is_synced = False

@@ -18,38 +18,48 @@ class Sample(NamedTuple):
     time: float
     ready: frozenset[str]
     """Names of the nodes whose scheduler is ready."""
+    canaries: frozenset[str]
+    """Names of the nodes whose canary is ready."""
     leader: str
-    """The node whose live scheduler holds the lease; empty: nobody's."""
+    """The node one of whose schedulers holds the lease; empty: nobody's."""
+    is_canary_leading: bool
+
+    @property
+    def is_led(self) -> bool:
+        return self.leader in (self.canaries if self.is_canary_leading else self.ready)
 
 
 class Record:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self.samples: list[Sample] = [Sample(now(), frozenset(), "")]
+        self.samples: list[Sample] = [
+            Sample(now(), frozenset(), frozenset(), "", is_canary_leading=False)
+        ]
         self.events: list[Event] = []
 
     def tell(self, node: str, text: str) -> None:
         self.events.append(Event(self._now(), node, text))
 
-    def ready(self, node: str, is_ready: bool) -> None:
+    def ready(self, node: str, is_ready: bool, *, is_canary_ready: bool) -> None:
         last = self.samples[-1]
         ready = last.ready | {node} if is_ready else last.ready - {node}
-        self._add(last._replace(ready=ready))
+        canaries = last.canaries | {node} if is_canary_ready else last.canaries - {node}
+        self._add(last._replace(ready=ready, canaries=canaries))
 
-    def leader(self, node: str) -> None:
-        self._add(self.samples[-1]._replace(leader=node))
+    def leader(self, node: str, *, is_canary: bool) -> None:
+        self._add(self.samples[-1]._replace(leader=node, is_canary_leading=is_canary))
 
     def _add(self, sample: Sample) -> None:
         if sample != self.samples[-1]:
             self.samples.append(sample._replace(time=self._now()))
 
     def without_scheduler(self, node: str, since: float = 0.0) -> list[float]:
-        """How long each stretch was in which this node had no ready scheduler."""
+        """How long each stretch was in which this node had no ready scheduler but a canary."""
         return self._stretches(lambda sample: node not in sample.ready, since)
 
     def without_leader(self, since: float = 0.0) -> list[float]:
-        """How long each stretch was in which no ready scheduler held the lease."""
-        return self._stretches(lambda s: not s.leader or s.leader not in s.ready, since)
+        """How long each stretch was in which no ready scheduler, canaries too, held the lease."""
+        return self._stretches(lambda sample: not sample.is_led, since)
 
     def _stretches(self, wanted: Callable[[Sample], bool], since: float) -> list[float]:
         found: list[float] = []

@@ -1,24 +1,20 @@
-"""The container runtime of a node: records of containers, images, processes, and their tools.
-
-Processes are directories under the node's proc/ with what the agent looks at. Their ids lie above
-the kernel's highest, so that a signal sent to one can never hit a real process.
-"""
+"""The container runtime of a node: records of containers, images, processes, and their tools."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import secrets
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from kschedpatch.core.manifest.flags import effective
+from kschedpatch.sandbox.procfs import ProcFs
 from kschedpatch.sandbox.requests import Reply
 from kschedpatch.sandbox.startup import judge_flags, read_file
 
-_ids = itertools.count(5_000_000)
+Files = Mapping[str, Path]
+"""The node's files that a container sees, by their path inside of it."""
 
 
 class Container(NamedTuple):
@@ -35,9 +31,10 @@ class Container(NamedTuple):
 
 
 class Runtime:
-    def __init__(self, root: Path, sim: Path, minor: int) -> None:
+    def __init__(self, root: Path, sim: Path, minor: int, proc: ProcFs) -> None:
         self._root = root
         self._sim = sim
+        self._proc = proc
         self._minor = minor
         self.containers: list[Container] = []
         """The newest first, as crictl lists them."""
@@ -81,37 +78,17 @@ class Runtime:
         fresh.write_text("".join(lines), "utf-8")
         fresh.rename(self._sim / "containers")
 
-    def start_process(self, container: Container, command: list[str]) -> int:
-        pid = next(_ids)
-        directory = self._root / "proc" / str(pid)
-        directory.mkdir(parents=True)
-        (directory / "cmdline").write_bytes(b"".join(word.encode() + b"\0" for word in command))
-        (directory / "comm").write_text("kube-scheduler\n")
+    def start_process(self, container: Container, command: list[str], files: Files) -> int:
         source = f"/var/lib/kubelet/pods/{container.uid}/containers/{container.name}"
-        (directory / "mountinfo").write_text(
+        mounts = (
             "1201 1150 0:190 / / rw,relatime - overlay overlay rw\n"
             f"1202 1201 252:0 {source}/{container.id[:8]} /dev/termination-log rw,relatime "
             "- ext4 /dev/vda rw\n"
         )
-        return pid
+        return self._proc.start(command, mounts=mounts, files=files)
 
     def end_process(self, pid: int) -> None:
-        directory = self._root / "proc" / str(pid)
-        # Gone in one step, as a process is: no reader finds it half removed.
-        gone = self._sim / f"ended.{pid}"
-        if directory.exists():
-            directory.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
-
-    def fake_process(self, command: list[str]) -> int:
-        """Some program of the node's that is at work (kubeadm upgrade …)."""
-        pid = next(_ids)
-        directory = self._root / "proc" / str(pid)
-        directory.mkdir(parents=True)
-        (directory / "cmdline").write_bytes(b"".join(word.encode() + b"\0" for word in command))
-        (directory / "comm").write_text(Path(command[0]).name[:15] + "\n")
-        (directory / "mountinfo").write_text("")
-        return pid
+        self._proc.end(pid)
 
     def crictl(self, arguments: tuple[str, ...], stdin: bytes) -> Reply:
         verb, *rest = arguments or ("",)
@@ -121,7 +98,8 @@ class Runtime:
             return Reply(0 if all(gone) else 1, "".join(f"{word}\n" for word in words))
         if verb == "pods":
             uid = next((word.partition("uid=")[2] for word in words if "pod.uid=" in word), "")
-            return Reply(0, f"{uid * 2}\n" if uid in self.sandboxes else "")
+            any_id = f"{uid}{uid}\n"  # nobody asks for more than whether there is one
+            return Reply(0, any_id if uid in self.sandboxes else "")
         if verb == "inspect":
             return self._inspect(rest)
         if verb == "inspecti":

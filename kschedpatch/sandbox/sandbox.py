@@ -9,6 +9,7 @@ from typing import Any
 
 from kschedpatch.sandbox.apiserver import ApiServer
 from kschedpatch.sandbox.election import LeaderElection
+from kschedpatch.sandbox.imagehabits import CANARY_POD
 from kschedpatch.sandbox.kubectl import Kubectl
 from kschedpatch.sandbox.node import SandboxNode
 from kschedpatch.sandbox.podlife import PodRun
@@ -35,7 +36,7 @@ class Sandbox:
         self.api = ApiServer()
         self.registry: set[str] = set()
         """Images that nodes can pull."""
-        self.election = LeaderElection(self.simulation, self.api, self.record.leader)
+        self.election = LeaderElection(self.simulation, self.api, self._leads)
         self._kubectl = Kubectl(self.api)
         self._scheduling = Scheduling(self.simulation, self.api, self.election)
         self.nodes = tuple(
@@ -84,14 +85,13 @@ class Sandbox:
     def close(self) -> None:
         for node in self.nodes:
             node.close()
-        self.election.stop()
         self.simulation.end()
 
     def node(self, name: str) -> SandboxNode:
         return next(node for node in self.nodes if node.name == name)
 
     def leader(self) -> SandboxNode | None:
-        """The node whose live scheduler holds the lease."""
+        """The node one of whose live schedulers holds the lease, be it the canary."""
         with self.simulation.lock:
             process = self.election.leader()
         return self.node(process.node) if process else None
@@ -107,6 +107,11 @@ class Sandbox:
             self.api.is_up = is_up
             for node in self.nodes:
                 node.api_changed()
+
+    def _leads(self, process: SchedulerProcess | None) -> None:
+        node = process.node if process else ""
+        is_canary = process is not None and process.pod == CANARY_POD
+        self.record.leader(node, is_canary=is_canary)
 
     # What the nodes ask (node.Cluster)
 
@@ -127,6 +132,8 @@ class Sandbox:
 
     def warn(self, namespace: str, pod: str, uid: str, reason: str, message: str) -> None:
         """An event of a kubelet; the same one again only changes its time."""
+        if not self.api.is_up:
+            return
         event = {
             "kind": "Event",
             "metadata": {"name": f"{pod}.{uid[:8]}.{reason.lower()}", "namespace": namespace},
@@ -178,6 +185,8 @@ def _node_object(node: SandboxNode) -> dict[str, Any]:
                 {"type": "Hostname", "address": node.name},
             ],
             "conditions": [{"type": "Ready", "status": "True"}],
+            "capacity": {"cpu": "4", "memory": "8000000Ki", "pods": "110"},
+            "allocatable": {"cpu": "4", "memory": "8000000Ki", "pods": "110"},
             "nodeInfo": {
                 "kubeletVersion": (node.sim / "version").read_text().strip(),
                 "machineID": node.path("/etc/machine-id").read_text().strip(),

@@ -25,6 +25,9 @@ class Scheduling:
         for pod in self._api.all("Pod"):
             if pod.get("spec", {}).get("nodeName") or _is_decided(pod):
                 continue
+            if leader.breaks_on_first_pod:
+                leader.panic()
+                return
             self._decide(pod, leader.identity)
 
     def _decide(self, pod: Object, identity: str) -> None:

@@ -6,17 +6,18 @@ Seconds are those of facts §11.2, counted from the moment the kubelet has seen 
 
 from __future__ import annotations
 
-import re
+import ipaddress
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from kschedpatch.core.kubeversions import image_is_stock
 from kschedpatch.core.manifest.document import scheduler_index
-from kschedpatch.core.manifest.flags import effective
+from kschedpatch.core.manifest.flags import effective, flags_of
 from kschedpatch.core.schedconfig.election import Election, election
 from kschedpatch.model.kubeversion import version_of_image
 from kschedpatch.sandbox.configverdict import Verdict, verdict
+from kschedpatch.sandbox.imagehabits import Habits, habits
 
 DEFAULT_PORT = 10259
 
@@ -56,15 +57,13 @@ class Start(NamedTuple):
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     election: Election | None = None
-    is_ever_ready: bool = True
-    needs_role: str = ""
-    crash_after: float | None = None
+    habits: Habits = Habits()
     needs_pull: bool = False
 
 
 def judge_start(pod: Mapping[str, Any], around: Surroundings) -> Start:
     spec = pod["spec"]
-    container = _scheduler(pod)
+    container = scheduler_container(pod)
     image = str(container.get("image", ""))
     clash = _declared_ports(spec) & around.taken_ports
     if clash:
@@ -84,7 +83,7 @@ def judge_start(pod: Mapping[str, Any], around: Surroundings) -> Start:
     return _process(pod, container, image, around)
 
 
-def _scheduler(pod: Mapping[str, Any]) -> dict[str, Any]:
+def scheduler_container(pod: Mapping[str, Any]) -> dict[str, Any]:
     containers = pod["spec"]["containers"]
     container: dict[str, Any] = containers[scheduler_index(dict(pod)) or 0]
     return container
@@ -133,7 +132,7 @@ def visible(pod: Mapping[str, Any], path_of: Callable[[str], Path], inside: str)
         if isinstance(volume.get("hostPath"), dict)
     }
     best: tuple[int, Path] | None = None
-    for mount in _scheduler(pod).get("volumeMounts") or ():
+    for mount in scheduler_container(pod).get("volumeMounts") or ():
         at, source = PurePosixPath(mount.get("mountPath", "")), volumes.get(mount.get("name"))
         if source is None or not PurePosixPath(inside).is_relative_to(at):
             continue
@@ -142,6 +141,13 @@ def visible(pod: Mapping[str, Any], path_of: Callable[[str], Path], inside: str)
         found = len(at.parts), path_of(str(PurePosixPath(source) / rest))
         best = max(best, found) if best else found
     return best[1] if best else None
+
+
+def config_files(pod: Mapping[str, Any], path_of: Callable[[str], Path]) -> dict[str, Path]:
+    """The node's file behind each path that the scheduler's --config names."""
+    named = {flag.value for flag in flags_of(scheduler_container(pod)) if flag.name == "config"}
+    seen = {path: visible(pod, path_of, path) for path in named if path.startswith("/")}
+    return {path: real for path, real in seen.items() if real is not None}
 
 
 def read_file(path: Path | None) -> bytes | None:
@@ -174,21 +180,22 @@ def _process(
         after = 0.55 if found.is_flag_problem else 1.0
         after = 1.8 if found.is_extender_problem else after
         return Start(exits=Exit(after, 1, "Error", found.lines))
+    if not _is_address(host):
+        problem = (
+            f'invalid argument "{host}" for "--bind-address" flag: failed to parse IP: "{host}"'
+        )
+        return Start(exits=Exit(0.55, 1, "Error", (f"Error: {problem}",)))
     if port in around.used_ports:
         problem = (
             f"failed to create listener: failed to listen on {host}:{port}: "
             f"listen tcp {host}:{port}: bind: address already in use"
         )
         return Start(exits=Exit(0.55, 1, "Error", Verdict(problem).lines))
-    crash = re.search(r"crash-after-(\d+)", image)
-    role = re.search(r"needs-rbac-([a-z0-9-]+)", image)
     return Start(
         host=host,
         port=port,
         election=election(dict(found.config), flags),
-        is_ever_ready="never-ready" not in image,
-        needs_role=role[1] if role else "",
-        crash_after=float(crash[1]) if crash else None,
+        habits=habits(image, str(pod["metadata"].get("name", ""))),
     )
 
 
@@ -203,6 +210,14 @@ def judge_flags(
     version = version_of_image(image)
     stock = image_is_stock(image) and not own_binary
     return verdict(flags, version.minor if version else minor, stock=stock, read=read)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _port(flags: Mapping[str, str]) -> int:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from kschedpatch.core.fleet.rollbacks import Wanted, judge_target, wanted_of
 from kschedpatch.model import exitcodes
 from kschedpatch.node.agent import Agent
 from kschedpatch.rollout.cancel import Cancel
-from kschedpatch.rollout.fleet import Fleet
 from kschedpatch.rollout.rollback import roll_back
 from kschedpatch.rollout.run import Run
 from tests.forced.manifests import flag
@@ -91,6 +91,8 @@ def _killed(cluster: Cluster, node: Node, run: str, at: int) -> int | None:
 
 
 def _survived(cluster: Cluster, node: Node, run: str, at: int, fault: str) -> tuple[int, Countdown]:
+    end_of_the_hole = threading.Thread(target=_show_when_it_is_over, args=(node,), daemon=True)
+
     def strike() -> None:
         if fault == "reboot":
             node.power_off()
@@ -99,14 +101,14 @@ def _survived(cluster: Cluster, node: Node, run: str, at: int, fault: str) -> tu
             # Not the whole network of the node: its API server would go with etcd's majority, and
             # come back minutes after it.
             node.hide_from_host()
-            threading.Thread(target=_show_when_it_is_over, args=(node,), daemon=True).start()
+            end_of_the_hole.start()
 
     countdown = Countdown(at, strike)
     try:
         return operate(cluster, node, run, countdown), countdown
     finally:
-        if fault == "black hole" and countdown.left <= 0:
-            node.show_to_host()
+        if end_of_the_hole.ident:
+            end_of_the_hole.join()  # or it would end the next one
 
 
 def _show_when_it_is_over(node: Node) -> None:
@@ -170,12 +172,10 @@ def _under_way(node: Node) -> bool:
 
 def _back(cluster: Cluster, node: Node, old: bytes) -> None:
     """A run that follows works, whatever the one before has left."""
-    from kschedpatch.core.fleet.rollbacks import Wanted, judge_target, wanted_of
-
     if node.read(SCHEDULER_MANIFEST) == old:
         return
     wait_until("ssh", lambda: node.ssh("true").returncode == 0, 60)
-    with _open(cluster, node) as fleet:
+    with fleet_of(cluster, node.name) as fleet:
         [facts] = fleet.look()
         wanted = wanted_of(facts, None)
         assert isinstance(wanted, Wanted)
@@ -185,7 +185,3 @@ def _back(cluster: Cluster, node: Node, old: bytes) -> None:
         assert target is not None
         assert roll_back(fleet, [target], _QUICK, Cancel()).exit_code == exitcodes.OK
     assert node.read(SCHEDULER_MANIFEST) == old
-
-
-def _open(cluster: Cluster, node: Node) -> Fleet:
-    return fleet_of(cluster, node.name)

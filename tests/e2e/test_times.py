@@ -77,7 +77,7 @@ def _back_by_hand(cluster: Cluster, node: Node, original: str) -> float:
     node.put_manifest(flag("--bogus=1")(original).encode())
     wait_until("the old pod's end", lambda: not node.scheduler_ready(), 60)
     wait_until("a crash", lambda: "bogus" in node.output(_LAST_LOG), 60, 0.2)
-    node.run("crictl rm $(crictl ps -aq --state Exited --name kube-scheduler)", check=False)
+    _forget_exited(node)
     start = time.monotonic()
     node.put_manifest(original.encode())
     wait_until("the old one", node.scheduler_ready, 180, 0.1)
@@ -87,10 +87,14 @@ def _back_by_hand(cluster: Cluster, node: Node, original: str) -> float:
 
 
 def _put_back(cluster: Cluster, node: Node, original: bytes) -> None:
-    """Without the runtime's record of it: or the kubelet backs off, in the end for minutes."""
-    node.run("crictl rm $(crictl ps -aq --state Exited --name kube-scheduler)", check=False)
+    _forget_exited(node)
     node.put_manifest(original)
     _settled(cluster, node, original)
+
+
+def _forget_exited(node: Node) -> None:
+    """The runtime's record of the old one: by it the kubelet backs off, in the end for minutes."""
+    node.run("crictl rm $(crictl ps -aq --state Exited --name kube-scheduler)", check=False)
 
 
 def _settled(cluster: Cluster, node: Node, manifest: bytes) -> None:

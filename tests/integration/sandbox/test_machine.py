@@ -231,8 +231,9 @@ def test_a_released_lease_is_taken_over_soon_and_a_dead_holders_late(three: Sand
     began = three.simulation.now()
     text = leader.manifest.read_text()
     move_away(leader)
-    assert leader.wait(lambda: three.leader() is not None, 6)
-    assert 0.5 < max(three.record.without_leader(began)) < 4
+    assert leader.wait(lambda: three.leader() is not None, 8)
+    # Two standbys ask every 2-4.4 s, each by its own clock: the first of them gets it.
+    assert 0 < max(three.record.without_leader(began)) < 4.5
     rename_in(leader, text)
     assert leader.wait_ready()
     holder = three.leader()
@@ -240,7 +241,8 @@ def test_a_released_lease_is_taken_over_soon_and_a_dead_holders_late(three: Sand
     began = three.simulation.now()
     holder.power_off()
     assert leader.wait(lambda: three.leader() is not None, 30)
-    assert 12 < max(three.record.without_leader(began)) < 19
+    # Fifteen seconds from when the first standby saw it renewed, and up to its next attempt.
+    assert 12 < max(three.record.without_leader(began)) < 22
     holder.power_on()
     assert holder.wait_ready()
 

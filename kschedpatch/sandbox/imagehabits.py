@@ -1,0 +1,43 @@
+"""What a scheduler of a sandbox's registry does, told by words in its image's name.
+
+Some words count only in one of the two pods, so that a test can have a canary that stands beside
+a main one that fails, or the other way round.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAIN_POD = "kube-scheduler"
+CANARY_POD = "kschedpatch-canary"
+
+_SOON = 0.5
+_CRASHES_ONLY_AS = {"main-only-crash": MAIN_POD, "canary-only-crash": CANARY_POD}
+
+
+class Habits(NamedTuple):
+    is_ever_ready: bool = True
+    needs_role: str = ""
+    """Not ready before this ClusterRole exists."""
+    crash_after: float | None = None
+    breaks_on_first_pod: bool = False
+    """It panics when it leads and has a pod to schedule: no standby ever shows that."""
+
+
+def habits(image: str, pod: str) -> Habits:
+    """Of this image in the pod of this name."""
+    role = re.search(r"needs-rbac-([a-z0-9-]+)", image)
+    return Habits(
+        is_ever_ready="never-ready" not in image,
+        needs_role=role[1] if role else "",
+        crash_after=_crash_after(image, pod),
+        breaks_on_first_pod="breaks-on-first-pod" in image,
+    )
+
+
+def _crash_after(image: str, pod: str) -> float | None:
+    if any(word in image and pod == where for word, where in _CRASHES_ONLY_AS.items()):
+        return _SOON
+    timed = re.search(r"crash-after-(\d+)", image)
+    return float(timed[1]) if timed else None
