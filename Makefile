@@ -14,6 +14,7 @@ help:
 	@echo "make format  let ruff format the code"
 	@echo "make bench   start-up times as ratios, the cost of hostile input"
 	@echo "make e2e     the tests against a real kubeadm cluster (Linux, root; tests/e2e/README.md)"
+	@echo "make outage  seconds without a scheduler on such a cluster, by hand and by kschedpatch (long)"
 	@echo "make docs    write the generated reference pages and the JSON Schema anew"
 	@echo "make lock    resolve the dependencies anew into requirements.lock"
 	@echo "make clean   remove .venv and caches"
@@ -63,7 +64,7 @@ lock: $(READY)
 		--group dev --output-file requirements.lock pyproject.toml
 
 include e2e.mk
-e2e e2e-full cluster-up cluster-down cluster-ssh cluster-status: $(READY)
+e2e e2e-full outage cluster-up cluster-down cluster-ssh cluster-status: $(READY)
 
 clean:
 	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -11,7 +11,11 @@ E2E_RIG := $(E2E_PYTHON) -m tests.e2e.cluster
 # Names as they start and times at the end: nobody has to guess whether it hangs.
 E2E_TESTS := $(E2E_PYTHON) -m pytest tests/e2e -vv --durations=10 --durations-min=5
 
-.PHONY: e2e e2e-full cluster-up cluster-down cluster-ssh cluster-status
+# Both sizes of a cluster, unless one is asked for.
+OUTAGE_NODES = $(if $(filter file,$(origin NODES)),,--nodes $(NODES))
+REPEAT ?= 5
+
+.PHONY: e2e e2e-full outage cluster-up cluster-down cluster-ssh cluster-status
 
 e2e:
 	$(E2E_TESTS) -m "not full and not alone" --kubernetes $(KUBERNETES) --nodes $(NODES)
@@ -25,6 +29,10 @@ e2e-full:
 	echo "== runs that are interrupted"; \
 	$(E2E_TESTS) -m alone --kubernetes $(KUBERNETES) || failed="$$failed interrupted-runs"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+# One table: seconds without a scheduler, by hand and by kschedpatch. An hour or so.
+outage:
+	$(E2E_PYTHON) -m tests.e2e.outage --kubernetes $(KUBERNETES) --repeat $(REPEAT) $(OUTAGE_NODES)
 
 cluster-up:
 	$(E2E_RIG) up --kubernetes $(KUBERNETES) --nodes $(NODES)

@@ -79,7 +79,11 @@ class Api:
             connection.request("GET", f"{path}{joint}watch=1&timeoutSeconds={seconds}")
             response = connection.getresponse()
             while line := response.readline():
-                yield json.loads(line)
+                event = json.loads(line)
+                # A refusal comes as a Status of its own, a lost place in the history as an event.
+                if event.get("type", "ERROR") == "ERROR":
+                    raise RigError(f"API: watch of {path}: {event}")
+                yield event
         finally:
             connection.close()
 
@@ -130,16 +134,28 @@ def named(collection: str, name: str) -> str:
     return f"{collection}/{quote(name)}"
 
 
+def client_pair(kubeconfig: Path) -> Path:
+    """The administrator's certificate and key in one file: ssl reads them from a file only."""
+    pair = kubeconfig.with_suffix(".pem")
+    parts = _embedded(kubeconfig)
+    content = parts["client-certificate"] + parts["client-key"]
+    # Written once: other threads and runs read it meanwhile.
+    if not pair.exists() or pair.read_bytes() != content:
+        pair.touch(mode=0o600)
+        pair.write_bytes(content)
+    return pair
+
+
 def _tls(kubeconfig: Path) -> ssl.SSLContext:
+    authority = _embedded(kubeconfig)["certificate-authority"].decode()
+    context = ssl.create_default_context(cadata=authority)
+    context.load_cert_chain(client_pair(kubeconfig))
+    return context
+
+
+def _embedded(kubeconfig: Path) -> dict[str, bytes]:
     text = kubeconfig.read_text()
-    parts = {
+    return {
         key: base64.b64decode(re.search(rf"^\s*{key}-data: (\S+)$", text, re.MULTILINE)[1])  # type: ignore[index]
         for key in ("certificate-authority", "client-certificate", "client-key")
     }
-    context = ssl.create_default_context(cadata=parts["certificate-authority"].decode())
-    # ssl reads a client's certificate from a file only.
-    pair = kubeconfig.with_suffix(".pem")
-    pair.touch(mode=0o600)
-    pair.write_bytes(parts["client-certificate"] + parts["client-key"])
-    context.load_cert_chain(pair)
-    return context

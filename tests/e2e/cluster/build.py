@@ -33,6 +33,7 @@ KUBERNETES_COMMANDS = (
     "kubectl",
     "kubelet",
 )
+SCHEDULERS = Path(__file__).parents[3] / "fixtures" / "schedulers"
 _PROGRESS_SECONDS = 15.0
 
 
@@ -88,6 +89,13 @@ def build(version: KubernetesVersion) -> Binaries:
     for module in modules_of(version):
         paths |= _ready(module, ready) if ready else _built(module)
     return Binaries(paths)
+
+
+def build_scheduler(name: str, version: KubernetesVersion) -> Path:
+    """A scheduler of `fixtures/schedulers`, which no cluster needs: compiled when a test asks."""
+    module = Module(SCHEDULERS / name, {name: "."}, version.linker_flags)
+    ready = ready_binaries()
+    return (_ready(module, ready) if ready else _built(module))[name]
 
 
 def _ready(module: Module, directory: Path) -> dict[str, Path]:

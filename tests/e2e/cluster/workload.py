@@ -26,6 +26,7 @@ _PODS = "/api/v1/namespaces/default/pods"
 LABEL = "kschedpatch.io/fake-node"
 _RENEW_SECONDS = 5.0
 """The controller manager gives up on a node after 40 s."""
+_WATCH_SECONDS = 5
 
 
 @contextmanager
@@ -117,6 +118,8 @@ class Placement:
     node: str | None
     waited: float | None
     """Seconds from creation to binding; None while it is not bound."""
+    created: float
+    """On the monotonic clock: what a slow API server takes to create it is no wait for a node."""
 
 
 @dataclass
@@ -128,6 +131,7 @@ class PodStream:
     scheduler: str = "default-scheduler"
     prefix: str = "stream"
     _created: dict[str, float] = field(default_factory=dict)
+    _seen: dict[str, float] = field(default_factory=dict)
     _bound: dict[str, tuple[str, float]] = field(default_factory=dict)
     _moved: list[str] = field(default_factory=list)
     _refused: list[str] = field(default_factory=list)
@@ -154,8 +158,15 @@ class PodStream:
             with contextlib.suppress(RigError):
                 self.wait_bound()
         self._over.set()
-        self._threads["watch"].join(timeout=10)
-        self.api.delete(f"{_PODS}?labelSelector=app%3D{self.prefix}&gracePeriodSeconds=0")
+        self._threads["watch"].join(timeout=_WATCH_SECONDS + 5)
+        self._remove()
+
+    def _remove(self) -> None:
+        mine = f"{_PODS}?labelSelector=app%3D{self.prefix}"
+        # In portions: the API server deletes one by one, and hundreds take longer than its answer
+        # may take.
+        while self.api.get(f"{mine}&limit=1")["items"]:
+            self.api.delete(f"{mine}&limit=100&gracePeriodSeconds=0")
 
     def wait_bound(self, timeout: float = 60) -> None:
         """Until every pod that was created has a node."""
@@ -167,9 +178,12 @@ class PodStream:
 
     def placements(self) -> list[Placement]:
         placements = []
-        for pod, created in sorted(self._created.items(), key=lambda item: item[1]):
+        for pod, answered in sorted(self._created.items(), key=lambda item: item[1]):
+            # It exists at the latest when the API server says so, here or in the watch.
+            created = min(answered, self._seen.get(pod, answered))
             node, at = self._bound.get(pod, (None, None))
-            placements.append(Placement(pod, node, None if at is None else max(0.0, at - created)))
+            waited = None if at is None else max(0.0, at - created)
+            placements.append(Placement(pod, node, waited, created))
         return placements
 
     def longest_wait(self) -> float:
@@ -189,11 +203,12 @@ class PodStream:
         return self._refused
 
     def _create(self) -> None:
-        number = 0
-        while not self._end.wait(1 / self.per_second):
-            number += 1
+        number, due = 0, time.monotonic()
+        # By the clock, so that the requests' own time does not slow the pace; what an API server
+        # without an answer held up is not made up for in a burst.
+        while not self._end.wait(max(0.0, due - time.monotonic())):
+            number, due = number + 1, max(due + 1 / self.per_second, time.monotonic())
             name = f"{self.prefix}-{number}"
-            started = time.monotonic()
             while not self._over.is_set():
                 try:
                     self.api.create(_PODS, self._pod(name))
@@ -205,21 +220,28 @@ class PodStream:
                 except RigError:
                     time.sleep(0.2)
                     continue
-                self._created[name] = started
+                self._created[name] = time.monotonic()
                 break
 
     def _watch(self) -> None:
+        path, version = f"{_PODS}?labelSelector=app%3D{self.prefix}&allowWatchBookmarks=true", ""
         while not self._over.is_set():
-            with contextlib.suppress(OSError, RigError, ValueError, http.client.HTTPException):
-                for event in self.api.watch(f"{_PODS}?labelSelector=app%3D{self.prefix}", 5):
+            # From where the last one ended: to see all pods anew takes as long as a binding.
+            since = f"&resourceVersion={version}" if version else ""
+            try:
+                for event in self.api.watch(path + since, _WATCH_SECONDS):
+                    version = event["object"]["metadata"]["resourceVersion"]
                     self._see(event["object"])
                     if self._over.is_set():
                         return
-            time.sleep(0.1)
+            except (OSError, RigError, ValueError, http.client.HTTPException):
+                version = ""
+                time.sleep(0.1)
 
     def _see(self, pod: Object) -> None:
         name = pod.get("metadata", {}).get("name", "")
         node = pod.get("spec", {}).get("nodeName")
+        self._seen.setdefault(name, time.monotonic())
         if not node:
             return
         if name in self._bound and self._bound[name][0] != node:
