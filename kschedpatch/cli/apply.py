@@ -46,6 +46,13 @@ def apply(
         bool,
         typer.Option("--no-preflight", help="Leave out the trial run of the scheduler."),
     ] = False,
+    no_canary: Annotated[
+        bool,
+        typer.Option(
+            "--no-canary",
+            help="Switch without having run the new scheduler beside the live one first.",
+        ),
+    ] = False,
     no_probe: Annotated[
         bool, typer.Option("--no-probe", help="Leave out the pod that the new leader must judge.")
     ] = False,
@@ -101,6 +108,7 @@ def apply(
         watch_timeout=timeout,
         confirm_timeout=confirm_timeout,
         preflight=not no_preflight,
+        canary=not no_canary,
         probe=not no_probe,
     )
     way = fleets.way_to(

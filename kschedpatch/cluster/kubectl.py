@@ -35,6 +35,11 @@ class Kubectl:
         value = json.loads(out)
         return value if isinstance(value, dict) else None
 
+    def pods_of(self, node: str) -> list[Object]:
+        chosen = f"--field-selector=spec.nodeName={node}"
+        items = json.loads(self._run(["get", "pods", "--all-namespaces", chosen, "-o", "json"]))
+        return list(items.get("items") or ())
+
     def apply(self, body: Object) -> None:
         self._run(["apply", "-f", "-"], body)
 

@@ -12,9 +12,14 @@ NAMESPACE, NAME = "kube-system", "kube-scheduler"
 _SILENCE = 3.0
 
 
-def holder(kubectl: Kubectl) -> str:
-    """Empty when it is free, and when nobody answers."""
-    return (_term(kubectl) or ("",))[0]
+def leading_node(kubectl: Kubectl, lease: str) -> str:
+    """The node whose scheduler holds it; empty when none does, and when nobody answers."""
+    namespace, _, name = lease.partition("/")
+    try:
+        spec = (kubectl.get("lease", name, namespace) or {}).get("spec") or {}
+    except (ApiRefused, NodeError, VerbFailed, ValueError):
+        return ""
+    return str(spec.get("holderIdentity") or "").rpartition("_")[0]
 
 
 def empty_if_held_by(kubectl: Kubectl, dead: str) -> bool:

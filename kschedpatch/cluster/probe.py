@@ -6,6 +6,7 @@ A standby schedules nothing, so a plugin that breaks on its first pod passes eve
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -27,7 +28,9 @@ class Probed(NamedTuple):
     detail: str
 
 
-def probe(kubectl: Kubectl, run: str, scheduler: str) -> Probed:
+def probe(kubectl: Kubectl, run: str, scheduler: str, still_stand: Callable[[], None]) -> Probed:
+    """``still_stand`` looks at the schedulers and raises where one has ended: what breaks on its
+    first pod says nothing of it to the API server."""
     body = _pod(run, scheduler)
     name = body["metadata"]["name"]
     try:
@@ -36,14 +39,18 @@ def probe(kubectl: Kubectl, run: str, scheduler: str) -> Probed:
         if "already exists" not in str(error):
             return Probed(False, str(error).splitlines()[0][:200])
     try:
-        return _verdict(kubectl, name, scheduler)
+        probed = _verdict(kubectl, name, scheduler, still_stand)
+        still_stand()
+        return probed
     finally:
         with suppress(ApiRefused, NodeError, VerbFailed):
             kubectl.delete(body)
 
 
-def _verdict(kubectl: Kubectl, name: str, scheduler: str) -> Probed:
-    deadline = time.monotonic() + _SECONDS
+def _verdict(
+    kubectl: Kubectl, name: str, scheduler: str, still_stand: Callable[[], None]
+) -> Probed:
+    began = time.monotonic()
     while True:
         try:
             pod = kubectl.get("pod", name, _NAMESPACE) or {}
@@ -55,8 +62,11 @@ def _verdict(kubectl: Kubectl, name: str, scheduler: str) -> Probed:
                     return Probed(True, "the new leader judged a pod")
                 if condition.get("reason") == "SchedulerError":
                     raise ProbeFailed(f"the scheduler failed on a pod: {condition.get('message')}")
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > _SECONDS:
             raise ProbeFailed(f"{scheduler} did not look at a pod within {_SECONDS:.0f} s")
+        if waited > 1:
+            still_stand()
         time.sleep(0.5)
 
 

@@ -238,7 +238,8 @@ _CONFIG = (
          "The manifest already names a configuration; the patch's takes its place."),
     Code("C017", _ERROR, "leader election durations",
          "leaseDuration must exceed renewDeadline, and renewDeadline 1.2 × retryPeriod; the "
-         "scheduler exits otherwise."),
+         "scheduler exits otherwise. The second is its elector's own rule: `--write-config-to` "
+         "takes what breaks it.", runs=True),
     Code("C018", _ERROR, "wrong type in the configuration",
          "Decoding is strict: the scheduler exits at once."),
     Code("C019", _ERROR, "field that this version does not have",

@@ -31,6 +31,17 @@ class LivePod(NamedTuple):
     ready: bool
 
 
+class Room(NamedTuple):
+    """What there is for a second scheduler beside the live one."""
+
+    free_port: int
+    """0: none of the ports that are looked at is free."""
+    available_kib: int
+    """Memory, as the kernel estimates it."""
+    live_kib: int
+    """What the live scheduler takes of it; 0 where none runs."""
+
+
 class ControlPlaneNode(NamedTuple):
     """A control-plane node as the API server knows it."""
 
@@ -64,6 +75,10 @@ class NodeFacts(NamedTuple):
     """The manifest that the current one was made from, if the node keeps it."""
     original: bytes | None = None
     live: LivePod | None = None
+    live_config: bytes | None = None
+    """What the live scheduler's --config names, as its container sees it."""
+    room: Room | None = None
+    """None: the node did not say."""
     revisions: tuple[Revision, ...] = ()
     """Newest first."""
     transaction: OpenTransaction | None = None

@@ -31,6 +31,20 @@ class Preflight(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
 
 
+class Canary(NamedTuple):
+    """The planned scheduler as a second static pod: a standby on the live one's lease."""
+
+    manifest: str
+    """With marks where the run's id and the port go: the port is chosen on the node."""
+    config: str
+    """The configuration that it reads instead of the planned one; empty: the planned one."""
+    health: Health
+    """Its port is 0 here."""
+    more_requests: tuple[tuple[str, str], ...] = ()
+    """What the new pod asks of the node beyond the live one; the canary asks for nothing, so
+    whether that is free must be seen in another way."""
+
+
 class NodePlan(NamedTuple):
     label: str
     node_name: str
@@ -46,6 +60,12 @@ class NodePlan(NamedTuple):
     leads: bool
     """Holds the lease: its turn comes last."""
     kubelet: KubeVersion | None = None
+    canary: Canary | None = None
+    no_canary: str = ""
+    """Why there is none, where there is none."""
+    lease: str = ""
+    """``namespace/name`` of the live scheduler's lease; empty where it elects nobody, or nobody
+    knows on what."""
     path_types: tuple[tuple[str, str], ...] = ()
     """What the node's paths were when it was planned; a later `apply --plan` compares."""
 

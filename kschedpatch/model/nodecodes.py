@@ -85,6 +85,10 @@ NODES = (
     Code("N029", _ERROR, "node not reached",
          "Nothing is begun as long as a node can't be reached: a cluster of two kinds of "
          "schedulers would be the result."),
+    Code("N031", _WARNING, "no canary on this node",
+         "The new scheduler can't run beside the live one first. It is switched in all the same: "
+         "for about 3 s the node is without its scheduler, and if the new one does not start, the "
+         "old one is put back."),
     Code("N101", _ERROR, "patch was wiped",
          "`kubeadm upgrade` and `kubeadm join` write the manifest anew. Apply the patch again."),
     Code("N102", _ERROR, "manifest is not as it was left",

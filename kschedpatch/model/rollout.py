@@ -29,6 +29,7 @@ class RolloutSettings(NamedTuple):
     confirm_timeout: int = 90
     """Seconds without a sign of the operator after which a node restores by itself."""
     preflight: bool = True
+    canary: bool = True
     probe: bool = True
 
 
@@ -68,6 +69,8 @@ class FailureReason(StrEnum):
     TOO_LATE = "too-late"
     """The node had restored itself before it could be confirmed."""
     PREFLIGHT = "preflight"
+    ROOM = "room"
+    """The node has not got what a canary, or the new pod, needs."""
     RBAC = "rbac"
     OBJECTS = "objects"
     PROBE = "probe"

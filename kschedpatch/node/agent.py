@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kschedpatch.model.facts import NodeFacts
-from kschedpatch.model.fleetplan import Health, Preflight
+from kschedpatch.model.fleetplan import Canary, Health, Preflight
 from kschedpatch.model.plan import Generation
 from kschedpatch.node.factreading import facts_from
 from kschedpatch.node.payload import Payload, bytes_payload, file_payload
@@ -174,8 +174,44 @@ class Agent:
             *(("run", run), ("old", old), ("new", new), ("patch", patch), ("reason", reason)),
         )
 
-    def switch(self, run: str, *, in_place: bool = False, say: Say | None = None) -> None:
-        self._call("switch", ("run", run), ("in_place", str(int(in_place))), say=say)
+    def canary(
+        self, run: str, canary: Canary, *, settle: float, timeout: float, say: Say | None = None
+    ) -> None:
+        """Starts it and returns when it is proven; one that fails is gone when this is told."""
+        payloads = (bytes_payload(canary.manifest.encode()), bytes_payload(canary.config.encode()))
+        self._call(
+            "canary",
+            ("run", run),
+            *_health_args(canary.health),
+            ("settle", str(math.ceil(settle))),
+            ("timeout", str(math.ceil(timeout))),
+            payloads=payloads,
+            say=say,
+            timeout=timeout + settle + _SHORT,
+        )
+
+    def switch(
+        self,
+        run: str,
+        port: int = 0,
+        lease: str = "",
+        *,
+        canary: bool = False,
+        in_place: bool = False,
+        say: Say | None = None,
+    ) -> str:
+        """``port`` is the new scheduler's, where a canary hands over to it. Returns the holder
+        whose lease had to be emptied, because it had ended without giving it back."""
+        reply = self._call(
+            "switch",
+            ("run", run),
+            ("in_place", str(int(in_place))),
+            ("lease", lease),
+            ("canary", str(int(canary))),
+            ("port", str(port)),
+            say=say,
+        )
+        return reply.first("buried")
 
     def watch(
         self,
@@ -183,18 +219,21 @@ class Agent:
         health: Health,
         *,
         old: bool = False,
+        canary: bool = False,
+        lease: str = "",
         settle: float,
         timeout: float,
         say: Say | None = None,
     ) -> Proof:
+        """``canary``: there is one, which goes when the scheduler is proven."""
         reply = self._call(
             "watch",
             ("run", run),
             ("want", "old" if old else "new"),
-            ("host", f"[{health.host}]" if ":" in health.host else health.host),
+            ("canary", str(int(canary))),
+            ("lease", lease),
             ("port", str(health.port)),
-            ("health", health.path.lstrip("/")),
-            ("log", str(int(not health.proves_readiness))),
+            *_health_args(health),
             ("settle", str(math.ceil(settle))),
             ("timeout", str(math.ceil(timeout))),
             say=say,
@@ -220,6 +259,14 @@ class Agent:
         reply = self._call("api", *args, payloads=payloads, timeout=timeout + 30)
         err = "\n".join(reply.all("err"))
         return Answer(int(reply.first("code", "1")), reply.blobs.get("out", b""), err)
+
+
+def _health_args(health: Health) -> tuple[tuple[str, str], ...]:
+    return (
+        ("host", f"[{health.host}]" if ":" in health.host else health.host),
+        ("health", health.path.lstrip("/")),
+        ("log", str(int(not health.proves_readiness))),
+    )
 
 
 def _config_path(trial: Preflight) -> str:

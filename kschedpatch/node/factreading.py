@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from kschedpatch.model.facts import ControlPlaneNode, LivePod, ManifestFile, NodeFacts
+from kschedpatch.model.facts import ControlPlaneNode, LivePod, ManifestFile, NodeFacts, Room
 from kschedpatch.model.kubeversion import KubeVersion, parse_version
 from kschedpatch.model.revision import OpenTransaction, Revision
 from kschedpatch.node.session import Reply
@@ -36,6 +36,8 @@ def facts_from(label: str, reply: Reply) -> NodeFacts:
         base=reply.blobs.get("base"),
         original=reply.blobs.get("original"),
         live=_live(first("live")),
+        live_config=reply.blobs.get("live_config"),
+        room=_room(first("room")),
         revisions=_revisions(reply),
         transaction=_transaction(first("txn")),
         path_types=dict(_swapped(value) for value in reply.all("path")),
@@ -93,6 +95,13 @@ def _live(text: str) -> LivePod | None:
     if len(parts) != 4 or not _UID.fullmatch(parts[0]):
         return None
     return LivePod(parts[0], _number(parts[1]), max(0, _number(parts[2])), parts[3] == "1")
+
+
+def _room(text: str) -> Room | None:
+    parts = text.split()
+    if len(parts) != 3:
+        return None
+    return Room(*(max(0, _number(part)) for part in parts))
 
 
 def _transaction(text: str) -> OpenTransaction | None:

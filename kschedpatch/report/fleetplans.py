@@ -77,16 +77,32 @@ def what_happens(plan: FleetPlan) -> Iterator[str]:
     count = len(plan.rbac) + len(plan.objects)
     if count:
         yield f"  - {count} object{'s' if count > 1 else ''} applied to the cluster"
+    canaries = [node for node in plan.nodes if node.changed and node.canary is not None]
+    if canaries:
+        where = "" if len(canaries) == len(turns) else f" on {_labels(canaries)}"
+        yield f"  - a canary{where}: the new scheduler beside the live one, a standby on its lease"
+        yield f"    ({_leases(canaries)}); nothing live is touched until it is proven"
     leader = next((printable(n.label) for n in plan.nodes if n.leads and n.changed), "")
     one_by_one = ", ".join(turns)
     note = f" ({leader} leads now)" if leader and len(turns) > 1 else ""
     yield f"  - switched one at a time: {one_by_one}{note}"
-    if len(plan.nodes) > 1:
+    if len(canaries) == len(turns):
+        yield "    the canary does the work meanwhile: less than a second without a scheduler;"
+        yield "    old and new configuration share the lease for that time"
+    elif len(plan.nodes) > 1:
         yield "    each about 3 s without its scheduler; another node's takes over within 2 s"
     else:
         yield "    no pod is scheduled for about 3 s, running pods are not affected"
     yield "  - confirmed together at the end; if anything fails, or this program dies, every"
     yield "    node goes back to what it runs now"
+
+
+def _labels(nodes: Sequence[NodePlan]) -> str:
+    return printable(", ".join(node.label for node in nodes))
+
+
+def _leases(nodes: Sequence[NodePlan]) -> str:
+    return printable(", ".join(dict.fromkeys(node.lease for node in nodes)))
 
 
 def fleet_plan_data(plan: FleetPlan) -> dict[str, Any]:
@@ -119,6 +135,8 @@ def node_data(node: NodePlan) -> dict[str, Any]:
         "beforeSha256": node.before_sha256,
         "afterSha256": node.after_sha256,
         "generation": node.generation.id if node.generation else None,
+        "canary": node.canary is not None,
+        "noCanary": node.no_canary or None,
     }
 
 

@@ -45,6 +45,7 @@ _REASONS = {
     FailureReason.LOCKED: "another run is open there",
     FailureReason.TOO_LATE: "the node had gone back by itself before it was confirmed",
     FailureReason.PREFLIGHT: "the scheduler does not take its configuration",
+    FailureReason.ROOM: "there is no room for it on the node",
     FailureReason.RBAC: "the API server refused",
     FailureReason.OBJECTS: "the objects did not become ready",
     FailureReason.PROBE: "the new scheduler did not handle the probe",

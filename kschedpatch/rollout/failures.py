@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedpatch.cluster.kubectl import ApiRefused
+from kschedpatch.cluster.room import NoRoom
 from kschedpatch.model.events import Phase
 from kschedpatch.model.rollout import Failure, FailureReason
 from kschedpatch.node.agent import Code, VerbFailed
@@ -23,6 +24,7 @@ _BY_REASON = {
     "timeout": FailureReason.NOT_READY,
     "preflight": FailureReason.PREFLIGHT,
     "disk": FailureReason.DISK,
+    "room": FailureReason.ROOM,
     "rename": FailureReason.DISK,
     "dead-man": FailureReason.TOOL,
     "kubectl": FailureReason.TOOL,
@@ -50,6 +52,8 @@ def failure_of(label: str, phase: Phase, error: Exception) -> Failure:
         return Failure(label, phase, FailureReason.LOST, str(error))
     if isinstance(error, ApiRefused):
         return Failure(label, phase, FailureReason.RBAC, str(error))
+    if isinstance(error, NoRoom):
+        return Failure(label, phase, FailureReason.ROOM, str(error))
     return Failure(label, phase, FailureReason.OTHER, f"{type(error).__name__}: {error}")
 
 

@@ -49,7 +49,7 @@ def roll_back(
             if not target.ends_transaction
         ]
         # Nothing of the scheduler that comes back is tried beforehand: it has run here before.
-        trusting = settings._replace(preflight=False, probe=False)
+        trusting = settings._replace(preflight=False, canary=False, probe=False)
         execution = Run(run, "rollback", fleet, changes, trusting, cancel)
         result = execution.execute() if changes else RolloutResult(run, "rollback", 0, ())
         notes = [*result.notes]
@@ -121,6 +121,7 @@ def _change(target: RollbackTarget, facts: NodeFacts) -> Change:
         leads=plan.leads,
         patch_name="",
         patch_text="",
+        lease=plan.lease if facts.api_answers else "",
         in_place=facts.live is None or not facts.live.ready,
     )
 

@@ -23,8 +23,8 @@ def roll_out(
     probed_scheduler: str | None = "default-scheduler",
 ) -> RolloutResult:
     run = new_run_id(time.time(), secrets.randbits(16))
-    changes = [_change(plan, node) for node in plan.nodes if node.changed]
     api = any(facts.api_answers for facts in fleet.facts)
+    changes = [_change(plan, node, api=api) for node in plan.nodes if node.changed]
     execution = Run(
         run,
         "apply",
@@ -46,7 +46,7 @@ def roll_out(
     return result._replace(nodes=(*result.nodes, *untouched), notes=notes)
 
 
-def _change(plan: FleetPlan, node: NodePlan) -> Change:
+def _change(plan: FleetPlan, node: NodePlan, *, api: bool) -> Change:
     return Change(
         label=node.label,
         node_name=node.node_name,
@@ -62,4 +62,7 @@ def _change(plan: FleetPlan, node: NodePlan) -> Change:
         leads=node.leads,
         patch_name=plan.patch_name,
         patch_text=plan.patch_text,
+        canary=node.canary,
+        no_canary=node.no_canary,
+        lease=node.lease if api else "",
     )

@@ -82,6 +82,7 @@ class Run:
     def _forward(self) -> int:
         try:
             self._prepare()
+            self._prove()
             self._change_all()
             self._probe()
             self._confirm_all()
@@ -119,7 +120,7 @@ class Run:
             raise StepFailed(Failure(label, Phase.WATCH, FailureReason.TOO_LATE, detail))
         self.cancel.run(step, to_its_end=to_its_end)
 
-    def _everywhere(self, step: Callable[[Turn], None]) -> None:
+    def _everywhere(self, step: Callable[[Turn], None], *, to_its_end: bool = False) -> None:
         def one(turn: Turn) -> StepFailed | None:
             try:
                 step(turn)
@@ -132,7 +133,7 @@ class Run:
                 if error is not None:
                     raise error
 
-        self._do(every)
+        self._do(every, to_its_end=to_its_end)
 
     def _kubectl(self) -> Kubectl:
         # Without a turn no manifest differs, and still the objects may have to be brought.
@@ -157,14 +158,18 @@ class Run:
 
         self._do(bring, to_its_end=True)
 
+    def _prove(self) -> None:
+        """Canaries on all nodes before the first is switched: what fails on any of them has touched
+        nothing live. Whoever takes them away again must be there before them."""
+        self._everywhere(Turn.arm, to_its_end=True)
+        self._everywhere(Turn.canary)
+
     def _change_all(self) -> None:
         for turn in self.turns:
-            self._do(turn.arm, to_its_end=True)
-            # The place of the canary: a second pod with the new spec, before this one is touched.
-            dead = lease.holder(self._kubectl()) if turn.change.leads else ""
             self._do(turn.switch, to_its_end=True)
-            if lease.empty_if_held_by(self._kubectl(), dead):
-                self.notes.append(f"the lease still named {dead}, which had ended; it was emptied")
+            if turn.buried:
+                said = f"the lease still named {turn.buried}, which had ended; it was emptied"
+                self.notes.append(said)
             self._do(turn.watch)
 
     def _probe(self) -> None:
@@ -175,17 +180,31 @@ class Run:
 
         def ask() -> None:
             try:
-                said = probe(self._kubectl(), self.run, name)
+                said = probe(self._kubectl(), self.run, name, self._still_stand)
             except ProbeFailed as error:
                 self.listener(Event(Phase.PROBE, State.FAILED, "", str(error)))
                 failure = Failure("", Phase.PROBE, FailureReason.PROBE, str(error))
                 raise StepFailed(failure) from error
+            self.notes += self._judged_by_others() if said.answered else ()
             state = State.DONE if said.answered else State.SKIPPED
             if not said.answered:
                 self.notes.append(f"the probe was left out: {said.detail}")
             self.listener(Event(Phase.PROBE, state, "", said.detail))
 
         self._do(ask)
+
+    def _still_stand(self) -> None:
+        for error in in_parallel(Turn.fallen, self.turns):
+            if error is not None:
+                self.listener(Event(Phase.PROBE, State.FAILED, "", error.failure.detail))
+                raise error
+
+    def _judged_by_others(self) -> list[str]:
+        """With ``--partial`` the leader may be a scheduler that nobody has changed."""
+        leader = lease.leading_node(self._kubectl(), self.turns[0].change.lease)
+        if not leader or leader in {turn.change.node_name for turn in self.turns}:
+            return []
+        return [f"{leader} leads, which was left out: the probe says nothing of the new scheduler"]
 
     def _confirm_all(self) -> None:
         """Over fresh connections: what proves nothing is that the old ones still hang together."""

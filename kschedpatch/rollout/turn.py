@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
+from kschedpatch.cluster import room
+from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
+from kschedpatch.core.fleet.canary import RUN_MARK
 from kschedpatch.model.events import Event, Listener, Phase, State
-from kschedpatch.model.fleetplan import Health, Preflight
+from kschedpatch.model.fleetplan import Canary, Health, Preflight
 from kschedpatch.model.plan import Generation
 from kschedpatch.model.rollout import NodeOutcome, RolloutSettings
 from kschedpatch.node.agent import Agent, VerbFailed
@@ -42,6 +45,11 @@ class Change(NamedTuple):
     leads: bool
     patch_name: str
     patch_text: str
+    canary: Canary | None = None
+    no_canary: str = ""
+    """Why there can be none."""
+    lease: str = ""
+    """The live scheduler's, ``namespace/name``; empty where it has none."""
     in_place: bool = False
     """The scheduler that stands there does not work: there is nothing to go back to."""
 
@@ -78,7 +86,10 @@ class Turn:
         self.detail = ""
         self.seconds_to_proven: float | None = None
         self.seconds_to_restored: float | None = None
+        self.buried = ""
+        """Who was still named in the lease after his end."""
         self._switch_began = 0.0
+        self._has_canary = False
 
     @property
     def label(self) -> str:
@@ -90,7 +101,7 @@ class Turn:
         self._tell(phase, State.STARTED)
         try:
             yield lambda text: self._tell(phase, State.PROGRESS, text)
-        except (VerbFailed, NodeError) as error:
+        except (VerbFailed, NodeError, ApiRefused, room.NoRoom) as error:
             failure = failure_of(self.label, phase, error)
             self._tell(phase, State.FAILED, failure.detail)
             raise StepFailed(failure) from error
@@ -145,11 +156,40 @@ class Turn:
                 self.settings.reason,
             )
 
+    def canary(self) -> None:
+        """The new scheduler beside the live one, which is not touched until this one is proven."""
+        planned = self.change.canary
+        if not self.settings.canary:
+            return
+        if planned is None:
+            self._tell(Phase.CANARY, State.SKIPPED, self.change.no_canary)
+            return
+        with self._step(Phase.CANARY) as say:
+            room.check(Kubectl(self.member.agent), self.change.node_name, planned.more_requests)
+            self._has_canary = True
+            marked = planned._replace(manifest=planned.manifest.replace(RUN_MARK, self.run))
+            settings = self.settings
+            self.member.agent.canary(
+                self.run,
+                marked,
+                settle=settings.settle,
+                timeout=settings.watch_timeout,
+                say=say,
+            )
+
     def switch(self) -> None:
+        change = self.change
         with self._step(Phase.SWITCH) as say:
             self.reached = Reached.SWITCHED
             self._switch_began = time.monotonic()
-            self.member.agent.switch(self.run, in_place=self.change.in_place, say=say)
+            self.buried = self.member.agent.switch(
+                self.run,
+                change.health.port,
+                change.lease,
+                canary=self._has_canary,
+                in_place=change.in_place,
+                say=say,
+            )
 
     def watch(self) -> None:
         with self._step(Phase.WATCH) as say:
@@ -157,12 +197,27 @@ class Turn:
             proof = self.member.agent.watch(
                 self.run,
                 self.change.health,
+                canary=self._has_canary,
+                lease=self.change.lease,
                 settle=self.settings.settle,
                 timeout=self.settings.watch_timeout,
                 say=say,
             )
             self.seconds_to_proven = watch_began - self._switch_began + proof.seconds
             self.reached = Reached.PROVEN
+
+    def fallen(self) -> StepFailed | None:
+        """Has the scheduler that was proven ended since? Whatever else is odd is not for now."""
+        try:
+            self.member.agent.watch(self.run, self.change.health, settle=0, timeout=2)
+        except VerbFailed as error:
+            if error.reason == "crash":
+                failure = failure_of(self.label, Phase.PROBE, error)
+                detail = f"it broke on its first pod: {failure.detail}"
+                return StepFailed(failure._replace(detail=detail))
+        except NodeError:
+            return None  # whoever confirms meets it again
+        return None
 
     def confirm(self, fresh: Agent) -> None:
         """Over a connection of its own; again where it is cut, for a confirm is one or none."""

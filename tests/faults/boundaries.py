@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kschedpatch.sandbox.node import SandboxNode
 
-COUNTED = ("mv", "ln", "rm", "sync", "mkdir", "chmod", "chown", "cp", "systemctl")
+COUNTED = ("mv", "ln", "rm", "sync", "mkdir", "chmod", "chown", "cp", "kill", "systemctl")
 
 _STUB = """#!/bin/sh
 # Counts, and stops at the chosen boundary until the fault has happened.

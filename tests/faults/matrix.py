@@ -24,7 +24,7 @@ from tests.faults.boundaries import Boundaries
 from tests.faults.faults import Fault, Heal, Scene
 from tests.faults.operators import Killed, Way
 from tests.integration.rollout.rig import (
-    SETTINGS,
+    WITH_CANARY,
     Rig,
     patch,
     skip_to_deadline,
@@ -171,6 +171,8 @@ class Matrix:
                 yield f"{node.name}: left behind {stray_files(node)}"
             if not node.wait_ready(MARGIN):
                 yield f"{node.name}: no scheduler is ready in the end"
+            if not node.wait(lambda: node.live_canary() is None, MARGIN):  # noqa: B023 (at once)
+                yield f"{node.name}: the canary is still there"
         if now not in (old, new):
             yield "the nodes are not on one revision"
         if result is not None:
@@ -213,7 +215,7 @@ def _operated(
 
     def operator() -> None:
         try:
-            results.append(roll_out(fleet, plan, SETTINGS, cancel))
+            results.append(roll_out(fleet, plan, WITH_CANARY, cancel))
         except BaseException as error:  # noqa: BLE001 (told below)
             raised.append(error)
 

@@ -14,6 +14,7 @@ from kschedpatch.core.kubeversions import (
     stock_plugins,
 )
 from kschedpatch.core.manifest.document import read_manifest
+from kschedpatch.core.manifest.validate import validate
 from kschedpatch.core.offline import lint_config
 from kschedpatch.core.schedconfig.complete import complete
 from kschedpatch.core.schedconfig.election import seconds
@@ -147,6 +148,21 @@ def test_leader_election_of_the_command_line_wins() -> None:
     beside = lint_config(data, "c", manifest, None)
     assert "C017" not in [finding.code for finding in alone]
     assert {"C014", "C017"} <= {finding.code for finding in beside}
+
+
+def test_a_retry_period_that_only_the_elector_refuses_is_found_in_flags_too() -> None:
+    """kube-scheduler takes it with --write-config-to, and ends with it at run time."""
+    text = (FIXTURES / "manifests/kubeadm/v1.34.yaml").read_text()
+    slow = text.replace(
+        "    - --leader-elect=true\n",
+        "    - --leader-elect=true\n    - --leader-elect-retry-period=9s\n",
+    )
+    [found] = validate(read_manifest(slow.encode(), "m"))
+    assert (found.code, found.is_error) == ("C017", True)
+    assert "renewDeadline (10 s) must exceed 1.2 × retryPeriod (9 s)" in found.message
+    assert validate(read_manifest(slow.replace("=9s", "=8s").encode(), "m")) == ()
+    off = slow.replace("--leader-elect=true", "--leader-elect=false")
+    assert validate(read_manifest(off.encode(), "m")) == ()
 
 
 def test_a_kubeconfig_elsewhere_needs_a_mount() -> None:

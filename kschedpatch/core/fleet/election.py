@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kschedpatch.core.fleet.canary import Scheduler
 from kschedpatch.core.fleet.serving import scheduler_container
 from kschedpatch.core.manifest.document import Manifest
 from kschedpatch.core.manifest.flags import effective
@@ -19,15 +20,14 @@ _DEFAULT_PROFILE = "default-scheduler"
 
 
 def election_findings(
-    current: Manifest, after: Manifest, config: dict[str, Any], *, nodes: int
+    live: Scheduler, after: Manifest, config: dict[str, Any], *, nodes: int
 ) -> Iterator[Finding]:
     """``config`` is the configuration that the patch brings; empty where it brings none."""
-    old_flags = effective(scheduler_container(current))
-    if "config" in old_flags and not current.is_patched:
-        return  # somebody's own file, which nobody has read: what it elects on is not known
-    if current.text == after.text or _DEFAULT_PROFILE not in profile_names(config):
+    old = live.election
+    if old is None:
+        return  # nobody could read its configuration: what it elects on is not known
+    if live.manifest.text == after.text or _DEFAULT_PROFILE not in profile_names(config):
         return
-    old = election({}, old_flags)
     new = election(config, effective(scheduler_container(after)))
     if nodes > 1 and not new.enabled:
         message = f"without leader election all {nodes} nodes would schedule the same pods"

@@ -45,6 +45,12 @@ def planned_findings(facts: NodeFacts, plan: NodePlan) -> Iterator[Finding]:
     if image != plan.image_before and facts.images.get(image) is False:
         yield about(facts, "N014", f"{image} has to be pulled")
     yield from _space(facts, plan)
+    if plan.changed and plan.no_canary:
+        hint = (
+            "this node is switched without one: about 3 s without its scheduler, and one that "
+            "can't start is seen only then, and taken back"
+        )
+        yield about(facts, "N031", plan.no_canary, hint)
     if plan.health.port == 0:
         yield about(facts, "N026", "--secure-port=0: nothing can be asked whether it works")
 

@@ -23,7 +23,7 @@ from kschedpatch.model.sources import SourceFile
 
 API_VERSION = "kschedpatch.io/v1"
 KIND = "FleetPlan"
-FORMAT = 1
+FORMAT = 2
 MAX_BYTES = 64 * 1024 * 1024
 _BASE64 = "base64"
 

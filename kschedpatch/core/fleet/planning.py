@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kschedpatch.core.fleet.canary import (
+    Without,
+    canary_for,
+    live_scheduler,
+    planned_scheduler,
+)
 from kschedpatch.core.fleet.clusterrules import (
     cluster_findings,
     in_rollout_order,
@@ -131,7 +137,10 @@ class _Planned:
         config, _ = config_text(self.given)
         value = config.value if config is not None else {}
         waits = value.get("delayCacheUntilActive") is True
-        self.findings += election_findings(read.current, after, value, nodes=of)
+        live = live_scheduler(read.current, facts)
+        self.findings += election_findings(live, after, value, nodes=of)
+        new = planned_scheduler(after, plan.generation, live)
+        canary = canary_for(live, new, facts.kubelet, facts.room)
         self.node = NodePlan(
             label=facts.label,
             node_name=facts.node_name,
@@ -148,6 +157,9 @@ class _Planned:
             image_before=image_of(read.current),
             leads=leads,
             kubelet=facts.kubelet,
+            canary=None if isinstance(canary, Without) else canary,
+            no_canary=canary.reason if isinstance(canary, Without) else "",
+            lease=live.lease,
             path_types=tuple(sorted(there.items())),
         )
         self.findings += planned_findings(facts, self.node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kschedpatch.core.fleet.canary import live_scheduler
 from kschedpatch.core.fleet.hosttypes import type_problem
 from kschedpatch.core.fleet.noderules import about
 from kschedpatch.core.fleet.questions import located, manifest_of
@@ -208,4 +209,5 @@ def _plan(node: NodeFacts, manifest: Manifest, *, leads: bool) -> NodePlan:
         image_before=image_of(current) if current is not None else "",
         leads=leads,
         kubelet=node.kubelet,
+        lease=live_scheduler(current, node).lease if current is not None else "",
     )

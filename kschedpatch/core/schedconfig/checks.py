@@ -20,7 +20,7 @@ from kschedpatch.core.kubeversions import (
     stock_plugins,
 )
 from kschedpatch.core.manifest.mounts import is_mounted
-from kschedpatch.core.schedconfig.election import election
+from kschedpatch.core.schedconfig.election import duration_problems, election
 from kschedpatch.core.schedconfig.extenders import extender_findings
 from kschedpatch.core.schedconfig.keys import unknown_key_findings
 from kschedpatch.core.schedconfig.read import ConfigText
@@ -173,13 +173,8 @@ def _election_findings(config: ConfigText, around: Surroundings) -> Iterator[Fin
     if chosen.lock != "leases" and (around.minor is None or around.minor >= 27):
         here = ("leaderElection", "resourceLock")
         yield config.at("C006", here, f"resourceLock is {chosen.lock!r}", "resourceLock: leases")
-    lease, renew, retry = chosen.durations
-    if lease is not None and renew is not None and lease <= renew:
-        message = f"leaseDuration ({lease:g} s) must exceed renewDeadline ({renew:g} s)"
-        yield config.at("C017", ("leaderElection", "leaseDuration"), message)
-    if renew is not None and retry is not None and renew <= 1.2 * retry:
-        message = f"renewDeadline ({renew:g} s) must exceed 1.2 × retryPeriod ({retry:g} s)"
-        yield config.at("C017", ("leaderElection", "renewDeadline"), message)
+    for key, message in duration_problems(chosen):
+        yield config.at("C017", ("leaderElection", key), message)
 
 
 def _connection_findings(config: ConfigText, around: Surroundings) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m|h)", re.ASCII)
@@ -43,6 +43,24 @@ def election(value: dict[str, Any], flags: Mapping[str, str]) -> Election:
         ),
         lock=str(pick("leader-elect-resource-lock", "resourceLock", "leases")),
     )
+
+
+def duration_problems(chosen: Election) -> Iterator[tuple[str, str]]:
+    """Which duration, and why the elector ends the scheduler with it. The second is found by no
+    reader of the configuration, only at run time."""
+    lease, renew, retry = chosen.durations
+    if not chosen.enabled:
+        return
+    if lease is not None and renew is not None and lease <= renew:
+        yield (
+            "leaseDuration",
+            f"leaseDuration ({lease:g} s) must exceed renewDeadline ({renew:g} s)",
+        )
+    if renew is not None and retry is not None and renew <= 1.2 * retry:
+        yield (
+            "renewDeadline",
+            f"renewDeadline ({renew:g} s) must exceed 1.2 × retryPeriod ({retry:g} s)",
+        )
 
 
 def seconds(text: Any) -> float | None:

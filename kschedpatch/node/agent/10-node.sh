@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # Places, and small looks at the node, that the verbs share. Nothing here changes anything.
 #
-# Variables that begin with arg_ are the call's arguments (see 90-main.sh).
+# Variables that begin with arg_ are the call's arguments (see 90-main.sh). A file is made by
+# `true >file`: dash ends altogether where a redirection of `:` fails, and the verb without a word.
 
 R=${KSCHEDPATCH_ROOT:-}
 S=$R/var/lib/kschedpatch
@@ -12,11 +13,14 @@ UNIT=kschedpatch-deadman.service
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin
 STATE_FORMAT=1
 KEEP=20
+# The pod that is looked at, and its container: the scheduler, or the canary (65-canary.sh).
+POD=kube-scheduler
+CANARY=kschedpatch-canary
 
 # How a verb ends; the operator half knows them by these numbers.
 DONE=0 REFUSED=10 LOCKED=11 BAD=12 TOO_LATE=13 COULD_NOT=14 FOREIGN=15
 
-# finish CODE REASON WORDS: the end of a verb that did not do what was asked
+# stop CODE REASON WORDS: the end of a verb that did not do what was asked
 stop() {
   emit_fact reason "$2"
   emit_fact detail "$3"
@@ -53,6 +57,7 @@ find_manifest() {
   DIRECTORY=$R${DIRECTORY:-/etc/kubernetes/manifests}
   DIRECTORY=$(readlink -f "$DIRECTORY" 2>/dev/null || printf %s "$DIRECTORY")
   MANIFEST=$DIRECTORY/kube-scheduler.yaml
+  CANARY_MANIFEST=$DIRECTORY/$CANARY.yaml
   LOGS=$(kubelet_setting podLogsDir)
   LOGS=$R${LOGS:-/var/log/pods}
 }
@@ -64,17 +69,17 @@ names_of_run() {
   TAKEN=$DIRECTORY/.kschedpatch-$1.restoring
 }
 
-# The static scheduler's process: LIVE_PID, LIVE_UID and LIVE_LOGS, or all empty. A static pod's uid is
+# The process of the static pod POD: LIVE_PID, LIVE_UID and LIVE_LOGS, or all empty. A static pod's uid is
 # the kubelet's hash, 32 hex digits; the kubelet mounts /dev/termination-log from the pod's directory,
 # and the pod's log directory tells its name. No runtime has to be asked.
 find_live() {
   LIVE_PID='' LIVE_UID='' LIVE_LOGS=''
-  for live_file in $(grep -lsE '/pods/[0-9a-f]{32}/containers/kube-scheduler/' "$R"/proc/[0-9]*/mountinfo 2>/dev/null); do
-    live_uid=$(sed -n 's#.*/pods/\([0-9a-f]\{32\}\)/containers/kube-scheduler/.*#\1#p' "$live_file" 2>/dev/null | head -n 1)
-    for live_logs in "$LOGS"/kube-system_kube-scheduler-*_"$live_uid"; do
+  for live_file in $(grep -lsE "/pods/[0-9a-f]{32}/containers/$POD/" "$R"/proc/[0-9]*/mountinfo 2>/dev/null); do
+    live_uid=$(sed -n "s#.*/pods/\([0-9a-f]\{32\}\)/containers/$POD/.*#\1#p" "$live_file" 2>/dev/null | head -n 1)
+    for live_logs in "$LOGS/kube-system_$POD"-*_"$live_uid"; do
       if [ -n "$live_uid" ] && [ -d "$live_logs" ]; then
         live_file=${live_file%/mountinfo}
-        LIVE_PID=${live_file##*/} LIVE_UID=$live_uid LIVE_LOGS=$live_logs/kube-scheduler
+        LIVE_PID=${live_file##*/} LIVE_UID=$live_uid LIVE_LOGS=$live_logs/$POD
         return
       fi
     done
@@ -93,19 +98,21 @@ newest_log() {
   printf %s $newest
 }
 
-# The node's name in the cluster: from the live pod, else from the last one's logs, else the host's.
+# The node's name in the cluster: from the logs of the last scheduler's pod, else the host's.
 node_name() {
-  name_from=${LIVE_LOGS%/kube-scheduler}
-  if [ -z "$name_from" ]; then
-    # shellcheck disable=SC2010,SC2012  # names of pods hold nothing odd
-    name_from=$(ls -dt "$LOGS"/kube-system_kube-scheduler-*_[0-9a-f]* 2>/dev/null | grep -E '_[0-9a-f]{32}$' | head -n 1)
-  fi
+  # shellcheck disable=SC2010,SC2012  # names of pods hold nothing odd
+  name_from=$(ls -dt "$LOGS"/kube-system_kube-scheduler-*_[0-9a-f]* 2>/dev/null | grep -E '_[0-9a-f]{32}$' | head -n 1)
   if [ -n "$name_from" ]; then
     name_from=${name_from##*/kube-system_kube-scheduler-}
     printf %s "${name_from%_*}"
   else
     hostname | tr '[:upper:]' '[:lower:]'
   fi
+}
+
+# listens PORT: does anybody on this node? No connection is made for it.
+listens() {
+  grep -qsE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F]+:0000 0A " "$R/proc/net/tcp" "$R/proc/net/tcp6"
 }
 
 # answer URL: what a health endpoint says, one line

@@ -15,6 +15,7 @@ facts() {
   emit_fact runtime "$(facts_runtime)"
   facts_manifest
   facts_live
+  facts_room
   facts_state
   facts_asked
   for facts_place in "$DIRECTORY" "$R/var/lib"; do
@@ -57,14 +58,14 @@ facts_manifest() {
   fi
   facts_number=0
   for facts_file in "$DIRECTORY"/*; do
-    if [ "$facts_file" != "$MANIFEST" ] && [ -f "$facts_file" ] && [ $facts_number -lt 10 ] &&
+    if [ "$facts_file" != "$MANIFEST" ] && [ "$facts_file" != "$CANARY_MANIFEST" ] && [ -f "$facts_file" ] && [ $facts_number -lt 10 ] &&
       [ "$(($(wc -c <"$facts_file")))" -le 1048576 ] && grep -qs kube-scheduler "$facts_file"; then
       emit_fact other "$facts_number ${facts_file#"$R"}"
       emit_blob "other-$facts_number" "$facts_file"
       facts_number=$((facts_number + 1))
     fi
   done
-  for facts_file in "$DIRECTORY"/.kschedpatch-*; do
+  for facts_file in "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"; do
     if [ -e "$facts_file" ]; then emit_fact leftover "${facts_file##*/}"; fi
   done
 }
@@ -96,6 +97,17 @@ facts_live() {
     esac
   done
   emit_fact live "$LIVE_UID $LIVE_PID $(newest_log "$LIVE_LOGS") $facts_ready"
+  # Its configuration as it sees it: on what it elects stands there.
+  facts_file=$(tr '\000' '\n' <"$R/proc/$LIVE_PID/cmdline" 2>/dev/null | sed -n -e 's/^--config=//p' -e '/^--config$/{n;p;}' | tail -n 1)
+  facts_file=$R/proc/$LIVE_PID/root$facts_file
+  if [ -f "$facts_file" ] && [ "$(($(wc -c <"$facts_file")))" -le 131072 ]; then emit_blob live_config "$facts_file"; fi
+}
+
+# What there is for a second scheduler: a port, memory, and how much the live one takes.
+facts_room() {
+  facts_free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' "$R/proc/meminfo" 2>/dev/null)
+  facts_used=$(sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "$R/proc/${LIVE_PID:-none}/status" 2>/dev/null)
+  [ -z "$facts_free" ] || emit_fact room "$(free_port || echo 0) $facts_free ${facts_used:-0}"
 }
 
 facts_state() {

@@ -73,7 +73,7 @@ lock_is_stale() {
   lock_until=$(txn deadline)
   [ "$(txn boot)" != "$(boot_id)" ] || [ "$(uptime_seconds)" -ge "${lock_until:-0}" ] || return 1
   names_of_run "$(txn run)" # those of txn_state are its subshell's
-  rm -f "$NEW"
+  rm -f "$NEW" "$DIRECTORY"/.kschedpatch-*.canary "$CANARY_MANIFEST"
 }
 
 mine() {
@@ -108,7 +108,7 @@ unlock() {
     locked | armed) ;;
     *) stop "$REFUSED" switched "the manifest is switched: confirm or restore it" ;;
   esac
-  rm -f "$NEW"
+  rm -f "$NEW" "$DIRECTORY"/.kschedpatch-*.canary "$CANARY_MANIFEST"
   prune_generations
   end_transaction
   emit_end "$DONE"

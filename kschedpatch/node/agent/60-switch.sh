@@ -128,8 +128,9 @@ forget_unit() {
   if has_systemd; then systemctl disable --quiet "$UNIT" 2>/dev/null; fi
 }
 
-# switch run=... [in_place=1]: the old pod ends, the new manifest appears. After the first rename this goes
-# through to its end whatever becomes of the connection; if it is killed, the dead man restores.
+# switch run=... [in_place=1] [lease=NAMESPACE/NAME] [canary=1 port=...]: the old pod ends, the new manifest
+# appears, the canary hands over. After the first rename this goes through to its end whatever becomes of
+# the connection; if it is killed, the dead man restores.
 switch() {
   mine
   trap '' HUP INT PIPE TERM
@@ -143,6 +144,7 @@ switch() {
   dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
   switch_work=$(kubeadm_at_work)
   [ -z "$switch_work" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $switch_work"
+  who_leads
   find_live
   remember_logs || stop "$COULD_NOT" disk "can't write to $T"
   # Whoever looks after the dead man has acted finds no transaction any more.
@@ -170,6 +172,7 @@ switch() {
     sleep 0.1
   done
   now && emit_fact ended_cs $((NOW - switch_start))
+  settle_lease 3<&- >/dev/null 2>&1 &
   # The pod's sandbox ends last, and the kubelet makes a successor that comes too soon wait for 10 s more.
   switch_rest=2
   while [ $switch_tries -lt 350 ] && sandbox_of "$LIVE_UID"; do
@@ -185,9 +188,47 @@ switch() {
   fi
   rm -f "$NEW"
   now && emit_fact switched_cs $((NOW - switch_start))
+  # If it takes longer, the watch goes on with it.
+  switch_tries=0
+  until hand_over || [ $switch_tries -ge 120 ]; do
+    switch_tries=$((switch_tries + 1))
+    sleep 0.03
+  done
+  emit_fact buried "$(first_line "$T/buried")"
   emit_end "$DONE"
 }
 
+# Before anything is touched: is it the old scheduler of this node that leads, or its canary already?
+who_leads() {
+  rm -f "$T/handed" "$T/buried" "$T/canary-holder"
+  switch_holder=$(own_holder) || return 0
+  [ "$arg_canary" = 1 ] || return 0
+  POD=$CANARY
+  find_live
+  POD=kube-scheduler
+  if [ -n "$LIVE_PID" ] && canary_leads "$LIVE_LOGS"; then
+    printf '%s\n' "$switch_holder" 2>/dev/null >"$T/canary-holder"
+    switch_holder=''
+  fi
+}
+
+# The old process has ended: it must not hold the lease any longer. Then the canary takes it, and its
+# name is noted, as long as it can be nobody else's: the new scheduler's manifest is not there yet.
+settle_lease() {
+  bury "$switch_holder"
+  settle_tries=0
+  while [ "$arg_canary" = 1 ] && [ ! -s "$T/canary-holder" ] && [ $settle_tries -lt 12 ]; do
+    settle_tries=$((settle_tries + 1))
+    settle_said=$(own_holder)
+    [ ! -e "$MANIFEST" ] || return 0
+    if [ -n "$settle_said" ] && [ "$settle_said" != "$switch_holder" ]; then
+      printf '%s\n' "$settle_said" >"$T/canary-holder"
+    fi
+    sleep 0.1
+  done
+}
+
+# sandbox_of UID: whether the runtime still has the pod's sandbox
 sandbox_of() {
   [ -n "$1" ] && there crictl && [ -n "$(timeout 5 crictl pods -q --state Ready --label "io.kubernetes.pod.uid=$1" 2>/dev/null)" ]
 }
@@ -196,9 +237,10 @@ sandbox_of() {
 remember_logs() {
   {
     true >"$T/switched" && true >"$T/logs" &&
-      for remember_directory in "$LOGS"/kube-system_kube-scheduler-*; do
+      for remember_directory in "$LOGS"/kube-system_kube-scheduler-*/kube-scheduler "$LOGS/kube-system_$CANARY"-*/"$CANARY"; do
         if [ -d "$remember_directory" ]; then
-          printf '%s %s\n' "${remember_directory##*_}" "$(newest_log "$remember_directory/kube-scheduler")" >>"$T/logs"
+          remember_pod=${remember_directory%/*}
+          printf '%s %s\n' "${remember_pod##*_}" "$(newest_log "$remember_directory")" >>"$T/logs"
         fi
       done
     journal_cursor >"$T/cursor"

@@ -2,7 +2,7 @@
 # watch: until the scheduler is proven, or the earliest sign that it will not be. The pod's log and the
 # runtime miss four classes of failure: the kubelet's own journal must be read.
 
-# watch run=... want=new|old host=... port=... health=PATH settle=SECONDS timeout=SECONDS
+# watch run=... want=new|old host=... port=... health=PATH settle=SECONDS timeout=SECONDS [canary=1]
 # [log=1: readiness proves little here, its log must say that it asks for the lease]
 watch() {
   mine_or_ended
@@ -11,14 +11,15 @@ watch() {
   now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0
   while :; do
     now && watch_age=$((NOW - watch_start))
+    hand_over
     find_live
+    watch_log_signs
     if [ -n "$LIVE_PID" ] && is_wanted "$LIVE_UID"; then
       watch_running
     else
       [ -z "$watch_ready" ] || watch_bad crash "it ended after it had been ready"
       watch_step "waiting for the kubelet to start it"
     fi
-    watch_log_signs
     # Each of these starts processes: not at every turn.
     if [ $((watch_age - watch_looked)) -ge 40 ]; then
       watch_looked=$watch_age
@@ -64,6 +65,7 @@ watch_running() {
     [ "$LIVE_PID" = "$watch_pid" ] || watch_bad crash "it was restarted after it had been ready"
     if [ $((watch_age - watch_ready)) -ge $((arg_settle * 100)) ]; then
       emit_fact restarts "$(newest_log "$LIVE_LOGS")"
+      [ "$arg_canary" != 1 ] || canary_goes
       emit_end "$DONE"
       exit 0
     fi
@@ -85,17 +87,18 @@ watch_log_agrees() {
 known_logs() { sed -n "s/^$1 //p" "$WATCH/logs" 2>/dev/null | head -n 1; }
 
 watch_log_signs() {
-  for watch_directory in "$LOGS"/kube-system_kube-scheduler-*; do
+  for watch_directory in "$LOGS/kube-system_$POD"-*; do
     watch_uid=${watch_directory##*_}
-    if [ ! -d "$watch_directory/kube-scheduler" ] || ! is_wanted "$watch_uid"; then continue; fi
+    if [ ! -d "$watch_directory/$POD" ] || ! is_wanted "$watch_uid"; then continue; fi
     watch_known=$(known_logs "$watch_uid")
-    watch_newest=$(newest_log "$watch_directory/kube-scheduler")
+    watch_newest=$(newest_log "$watch_directory/$POD")
     # The old one's own count goes on when it comes back; a new one starts anew.
     [ "$watch_newest" -gt "${watch_known:--1}" ] || continue
-    watch_log=$watch_directory/kube-scheduler/$watch_newest.log
+    watch_log=$watch_directory/$POD/$watch_newest.log
     if [ "$watch_newest" -gt $((${watch_known:--1} + 1)) ]; then
-      watch_log=$watch_directory/kube-scheduler/$((watch_newest - 1)).log
-      watch_bad crash "$(crash_line "$watch_log")"
+      watch_log=$watch_directory/$POD/$((watch_newest - 1)).log
+      watch_line=$(crash_line "$watch_log")
+      watch_bad crash "${watch_line:-it ended without a word: $(exit_record "$watch_uid")}"
     elif [ "$LIVE_UID" != "$watch_uid" ] && grep -qsaE 'command failed|Error: |panic:|fatal error' "$watch_log"; then
       watch_bad crash "$(crash_line "$watch_log")"
     fi
@@ -105,7 +108,7 @@ watch_log_signs() {
 journal_since() {
   if there journalctl; then
     journalctl -q --no-pager -o cat -u kubelet ${watch_cursor:+"--after-cursor=$watch_cursor"} 2>/dev/null |
-      grep -a 'kube-scheduler' | tail -n 40
+      grep -a "$POD" | { if [ "$POD" = "$CANARY" ]; then cat; else grep -av "$CANARY"; fi; } | tail -n 40
   fi
 }
 
@@ -127,16 +130,22 @@ watch_journal_signs() {
   done
 }
 
+# exit_record UID: how the runtime saw the pod's container end
+exit_record() {
+  there crictl || return 0
+  record_id=$(timeout 10 crictl ps -a -q --state Exited --label "io.kubernetes.pod.uid=$1" 2>/dev/null | head -n 1)
+  [ -z "$record_id" ] || timeout 10 crictl inspect -o go-template --template '{{.status.exitCode}} {{.status.reason}}' "$record_id" 2>/dev/null
+}
+
 # Without a log line there is only the runtime's record: a missing binary, out of memory.
 watch_runtime_signs() {
   [ "$arg_want" = new ] && there crictl && [ -z "$LIVE_PID" ] || return 0
-  for watch_directory in "$LOGS"/kube-system_kube-scheduler-*; do
+  for watch_directory in "$LOGS/kube-system_$POD"-*; do
     watch_uid=${watch_directory##*_}
     if [ ! -d "$watch_directory" ] || [ "$watch_uid" = "$watch_before" ] || [ -n "$(known_logs "$watch_uid")" ]; then continue; fi
-    watch_id=$(timeout 10 crictl ps -a -q --state Exited --label "io.kubernetes.pod.uid=$watch_uid" 2>/dev/null | head -n 1)
-    [ -n "$watch_id" ] || continue
-    watch_line=$(timeout 10 crictl inspect -o go-template --template '{{.status.exitCode}} {{.status.reason}}' "$watch_id" 2>/dev/null)
-    watch_log=$watch_directory/kube-scheduler/$(newest_log "$watch_directory/kube-scheduler").log
+    watch_line=$(exit_record "$watch_uid")
+    [ -n "$watch_line" ] || continue
+    watch_log=$watch_directory/$POD/$(newest_log "$watch_directory/$POD").log
     watch_bad crash "it exited (code and reason: $watch_line); $(crash_line "$watch_log")"
   done
 }
@@ -146,12 +155,11 @@ watch_runtime_signs() {
 watch_event_signs() {
   [ "$arg_want" = new ] && [ -z "$LIVE_PID" ] && [ $watch_age -ge 80 ] && [ $((watch_age - watch_asked)) -ge 120 ] || return 0
   watch_asked=$watch_age
-  there kubectl && watch_conf=$(admin_conf) || return 0
+  there kubectl || return 0
   watch_since=$(date -u -r "$WATCH/switched" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null) || return 0
-  for watch_pod in "$LOGS"/kube-system_kube-scheduler-*_"$watch_before"; do
-    watch_pod=${watch_pod##*/kube-system_} watch_pod=${watch_pod%_*}
-    timeout 4 kubectl "--kubeconfig=$watch_conf" "--cache-dir=$R/run/kschedpatch/kubectl" --request-timeout=3s -n kube-system get events "--field-selector=type=Warning,involvedObject.name=$watch_pod" -o 'jsonpath={range .items[*]}{.lastTimestamp} {.involvedObject.uid} {.reason} {.message}{"\n"}{end}' 2>/dev/null
-  done | tail -n 200 >"$WATCH/events" 2>/dev/null
+  kubectl_within 4 --request-timeout=3s -n kube-system get events "--field-selector=type=Warning,involvedObject.name=$POD-$(node_name)" \
+    -o 'jsonpath={range .items[*]}{.lastTimestamp} {.involvedObject.uid} {.reason} {.message}{"\n"}{end}' 2>/dev/null |
+    tail -n 200 2>/dev/null >"$WATCH/events"
   while read -r watch_when watch_uid watch_reason watch_line; do
     case $watch_reason in
       NodeAffinity | NodePorts | NodeName | TaintToleration | OutOf* | *AdmissionError | *AffinityError | PodOS* | AppArmor | SysctlForbidden) ;;
@@ -170,6 +178,7 @@ watch_bad() {
   emit_lines log "$watch_report"
   emit_lines journal "$(journal_since | tail -n 12 | cut -c1-1000)"
   emit_fact after_cs "$watch_age"
+  [ "$POD" != "$CANARY" ] || canary_away
   stop "$BAD" "$1" "$2"
 }
 

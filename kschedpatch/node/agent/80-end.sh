@@ -35,7 +35,7 @@ finish() {
   esac
   printf '%s\n' "$arg_outcome" 2>/dev/null >"$REVISIONS/$arg_run/outcome"
   # With what earlier runs could not take away; there is only one at a time.
-  rm -f "$DIRECTORY"/.kschedpatch-*
+  rm -f "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"
   prune_revisions
   prune_generations
   end_transaction

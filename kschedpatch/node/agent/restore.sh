@@ -6,6 +6,7 @@
 #   .kschedpatch-RUN.old        the token: the former manifest. Confirming removes it.
 #   .kschedpatch-RUN.restoring  the token, taken by this script: from here on it is too late to confirm.
 #   .kschedpatch-RUN.new        the planned manifest, before the switch or after a restore.
+#   kschedpatch-canary.yaml     a second scheduler, at work in the meantime: however it ends, it goes.
 #   restore.sh boot     before the kubelet starts: after a reboot, restore at once
 #   restore.sh watch    count down, then restore (what the unit runs)
 #   restore.sh now      restore without waiting for the deadline
@@ -15,8 +16,8 @@ set -u
 LC_ALL=C mode=${1:-}
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 R=${KSCHEDPATCH_ROOT:-}
-S=$R/var/lib/kschedpatch BOUND=$R/run/kschedpatch/bound
-T=$S/txn
+S=$R/var/lib/kschedpatch
+T=$S/txn BOUND=$R/run/kschedpatch/bound
 
 value() { if [ -r "$T/$1" ]; then IFS= read -r v <"$T/$1"; printf %s "${v:-}"; fi; }
 hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
@@ -24,7 +25,7 @@ note() { printf '%s %s\n' "$(date '+%F %T')" "$*" 2>/dev/null >>"$S/revisions/$r
 
 [ -d "$T" ] || exit 0
 run=$(value run) manifest=$(value manifest)
-directory=${manifest%/*} M=${manifest##*/}
+directory=${manifest%/*} M=${manifest##*/} CANARY=kschedpatch-canary.yaml
 NEW=.kschedpatch-$run.new OLD=.kschedpatch-$run.old TAKEN=.kschedpatch-$run.restoring
 # A lock without a manifest touched nothing yet; its owner or the next run clears it.
 [ -n "$run" ] && [ -n "$manifest" ] || exit 0
@@ -47,8 +48,7 @@ running() {
 sandboxed() {
   for log in "$R"/var/log/pods/kube-system_kube-scheduler-*_????????????????????????????????; do
     [ -z "$(timeout 5 crictl pods -q --state Ready --label "io.kubernetes.pod.uid=${log##*_}" 2>/dev/null)" ] || return 0
-  done
-  return 1
+  done; return 1
 }
 
 # The kubelet makes a successor that comes too soon after that wait for 10 s more.
@@ -75,7 +75,7 @@ forget_exited() {
 last_resort() {
   [ ! -e "$BOUND" ] || return
   copy=$R/run/kschedpatch/manifests
-  rm -rf "$copy" && mkdir -p "$copy" && cp -p ./[!.]* "$copy/" 2>/dev/null
+  rm -rf "$copy" && mkdir -p "$copy" && cp -p ./[!.]* "$copy/" 2>/dev/null; rm -f "$copy/$CANARY"
   if cp -p "$TAKEN" "$copy/$M" 2>/dev/null || cp -p "$OLD" "$copy/$M"; then
     mount --bind "$copy" "$directory" && true >"$BOUND"
   fi
@@ -85,7 +85,7 @@ ended() {
   note "ended: $1"
   # Not again what `finish` has written: whoever looks in that moment would find an empty file.
   grep -qsx "$1" "$S/revisions/$run/outcome" || printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
-  { rm -f "$NEW" || [ "$mode" = boot ] || exit 1; rm -f "$R/run/kschedpatch/$run"; } 2>/dev/null
+  { rm -f "$NEW" "$CANARY" ".kschedpatch-$run.canary" || [ "$mode" = boot ] || exit 1; rm -f "$R/run/kschedpatch/$run"; } 2>/dev/null
   # In one step: half of a transaction would be neither a lock nor none.
   rm -rf "$S/ended" 2>/dev/null
   mv "$T" "$S/ended" && rm -rf "$S/ended"
@@ -101,7 +101,7 @@ restore() {
     if [ ! -e "$OLD" ]; then
       case $there in
         "$new") ended confirmed ;;
-        "$old") ! grep -qsx restored "$S/revisions/$run/outcome" || ended restored; ended unswitched ;;
+        "$old") ! grep -qsx restored "$S/revisions/$run/outcome" || ended restored; ended unswitched ;; # or by another one
         # Somebody else's; and ours, still waiting beside it, was never switched in.
         *) if [ -e "$NEW" ]; then ended unswitched; else ended foreign; fi ;;
       esac

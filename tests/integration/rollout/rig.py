@@ -42,8 +42,16 @@ SPEED = 8
 FULL = bool(os.environ.get("KSCHEDPATCH_FULL_FAULTS"))
 """``make faults``: all cases of what ``make test`` only samples."""
 SETTINGS = RolloutSettings(
-    who="ops@desk", settle=1, watch_timeout=90, confirm_timeout=900, probe=False, preflight=False
+    who="ops@desk",
+    settle=1,
+    watch_timeout=90,
+    confirm_timeout=900,
+    preflight=False,
+    canary=False,
+    probe=False,
 )
+"""Without the proofs that would catch beforehand what a test wants to see fail."""
+WITH_CANARY = SETTINGS._replace(canary=True)
 # Simulated holders of the lease renew it as much faster as everything else.
 lease._SILENCE = 4.0 / SPEED
 Opened = Callable[[NodeAddress], Agent]
@@ -179,6 +187,13 @@ class Rig:
 
 def lives(node: SandboxNode) -> tuple[str, int, int]:
     live = node.live()
+    assert live is not None
+    return live.uid, live.pid, live.restarts
+
+
+def beside(node: SandboxNode) -> tuple[str, int, int]:
+    """The canary, as ``lives``."""
+    live = node.live_canary()
     assert live is not None
     return live.uid, live.pid, live.restarts
 

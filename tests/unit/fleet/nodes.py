@@ -11,7 +11,8 @@ from typing import Any
 
 from kschedpatch.core.fleet.questions import manifest_of
 from kschedpatch.core.fleet.serving import image_of
-from kschedpatch.model.facts import ControlPlaneNode, LivePod, ManifestFile, NodeFacts
+from kschedpatch.core.staging import CONFIG_NAME
+from kschedpatch.model.facts import ControlPlaneNode, LivePod, ManifestFile, NodeFacts, Room
 from kschedpatch.model.fleetplan import FleetPlan
 from kschedpatch.model.kubeversion import parse_version
 from kschedpatch.model.revision import OpenTransaction, Revision
@@ -90,7 +91,10 @@ class Node:
         base = self.facts.base or self.facts.manifest.content
         original = self.facts.original or self.facts.manifest.content
         changed = self.with_manifest(wanted.after.encode())
+        files = wanted.generation.files if wanted.generation else ()
+        config = next((f.file.content for f in files if f.name == CONFIG_NAME), None)
         return changed.but(
+            live_config=config,
             base=base,
             original=original,
             state_format=1,
@@ -128,6 +132,7 @@ def node(label: str) -> Node:
         manifest_problem="",
         manifest=None,
         live=LivePod("0f4c", 4711, 0, ready=True),
+        room=Room(10269, 6_000_000, 52_000),
         free_kib={DIRECTORY: 1 << 20, "/var/lib": 1 << 20},
         api_answers=True,
         lease_holder="elsewhere_1",

@@ -68,7 +68,7 @@ def test_whatever_is_in_it(text: str, name: str, number: int) -> None:
         (b"\xff", "no JSON"),
         (b"[]", "no plan"),
         (b"[" * 100_000, "no JSON"),
-        (encode(PLAN).replace('"format": 1', '"format": 2').encode(), "format is 2"),
+        (encode(PLAN).replace('"format": 2', '"format": 1').encode(), "format is 1"),
         (encode(PLAN).replace('"leads": false', '"leads": 0', 1).encode(), "leads"),
         (encode(PLAN).replace('"leads": false', '"led": false', 1).encode(), "led"),
         (encode(PLAN).replace('"id": "', '"id": "0', 1).encode(), "generation"),

@@ -11,6 +11,7 @@ import pytest
 from kschedpatch.core.fleet.standing import statuses
 from kschedpatch.model import exitcodes
 from kschedpatch.model.events import Event, Phase, State
+from kschedpatch.model.facts import Room
 from kschedpatch.model.rollout import (
     Failure,
     FailureReason,
@@ -53,12 +54,29 @@ def test_a_plan_shows_the_same_diff_once_and_says_what_will_happen() -> None:
 What will happen:
   - on all nodes, nothing live being touched: files are staged, the scheduler is
     tried once without a network
+  - a canary: the new scheduler beside the live one, a standby on its lease
+    (kube-system/kube-scheduler); nothing live is touched until it is proven
+  - switched one at a time: cp1, cp3, cp2 (cp2 leads now)
+    the canary does the work meanwhile: less than a second without a scheduler;
+    old and new configuration share the lease for that time
+  - confirmed together at the end; if anything fails, or this program dies, every
+    node goes back to what it runs now
+"""
+    )
+
+
+def test_a_plan_without_a_canary_says_what_that_costs() -> None:
+    full = [item.but(room=Room(0, 6_000_000, 52_000)) for item in three()]
+    assert fleet_plan_text(planned(VERBOSE, *full), PLAIN).endswith(
+        """
   - switched one at a time: cp1, cp3, cp2 (cp2 leads now)
     each about 3 s without its scheduler; another node's takes over within 2 s
   - confirmed together at the end; if anything fails, or this program dies, every
     node goes back to what it runs now
 """
     )
+    mixed = fleet_plan_text(planned(VERBOSE, *three()[:2], full[2]), PLAIN)
+    assert "  - a canary on cp1, cp2: the new scheduler" in mixed
 
 
 def test_a_plan_of_which_one_node_is_done_already() -> None:

@@ -13,6 +13,7 @@ from kschedpatch.core.manifest.flags import effective, flags_of
 from kschedpatch.core.manifest.mounts import is_mounted, mount_paths
 from kschedpatch.core.manifest.rules.ports import NODE_PORTS, PROBES
 from kschedpatch.core.manifest.rules.volumes import MANIFESTS_DIRECTORY, is_below
+from kschedpatch.core.schedconfig.election import duration_problems, election
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
@@ -39,6 +40,7 @@ def scheduler_findings(pod: dict[str, Any], minor: int | None, places: Places) -
     yield from _command(container, path, minor, places)
     yield from _serving(pod, container, path, minor, places)
     yield from _files(container, path, places)
+    yield from _election(container, path, places)
 
 
 def _command(
@@ -78,6 +80,14 @@ def _command(
         if counts[flag.name] > 1 and flag.name not in {"feature-gates", "tls-sni-cert-key"}:
             counts[flag.name] = 0  # said once
             yield places.at("M023", here, f"--{flag.name} is given more than once")
+
+
+def _election(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
+    flags = effective(container)
+    if "config" in flags:
+        return  # its own durations count where no flag says another: judged with the file
+    for _, message in duration_problems(election({}, flags)):
+        yield places.at("C017", path, f"by the --leader-elect-… flags, {message}")
 
 
 def _stray_words(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:

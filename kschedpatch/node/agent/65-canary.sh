@@ -1,0 +1,145 @@
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# canary: the planned scheduler as a second static pod, a standby on the live one's lease. And how the
+# lease goes from one process to the next without anybody waiting for it.
+
+# The first port that nobody listens on. Below the ranges of NodePorts and of outgoing connections.
+free_port() {
+  for port_free in 10269 10270 10271 10272 10273 10274 10275 10276 10277 10278 10279; do
+    listens $port_free || { printf %s $port_free && return 0; }
+  done
+  return 1
+}
+
+# canary run=... host=... health=PATH settle=SECONDS timeout=SECONDS [log=1], payloads: manifest,
+# configuration (empty: the planned one). Ends when it is proven, or gone again.
+canary() {
+  mine
+  [ "$(txn_state)" = armed ] || stop "$REFUSED" state "the transaction is $(txn_state), not armed"
+  dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
+  # One that a former run could not take away: its successor of the same name would have to wait.
+  if [ -e "$CANARY_MANIFEST" ]; then canary_away && sleep 2; fi
+  arg_port=$(free_port) || stop "$COULD_NOT" room "no port from 10269 to 10279 is free for the canary"
+  canary_file=$DIRECTORY/.kschedpatch-$arg_run.canary
+  {
+    frame_to "$T/canary.yaml" && frame_to "$T/canary-config.yaml" && chmod 644 "$T/canary-config.yaml" &&
+      (umask 077 && sed "s/KSCHEDPATCH_CANARY_PORT/$arg_port/g" "$T/canary.yaml" >"$canary_file")
+  } 2>/dev/null || canary_failed "can't write $canary_file"
+  if there chcon && [ -d /sys/fs/selinux ]; then chcon --reference="$MANIFEST" "$canary_file" 2>/dev/null; fi
+  flush "$canary_file"
+  remember_logs || canary_failed "can't write to $T"
+  mv -f "$canary_file" "$CANARY_MANIFEST" 2>/dev/null || canary_failed "can't rename in $DIRECTORY"
+  # The dead man may have ended the run a moment before, and would not come back for it.
+  [ "$(txn run)" = "$arg_run" ] || {
+    rm -f "$CANARY_MANIFEST"
+    stop "$TOO_LATE" restored "the dead man has ended the run"
+  }
+  emit_fact port "$arg_port"
+  POD=$CANARY arg_want=new
+  watch
+}
+
+canary_failed() {
+  rm -f "$canary_file"
+  stop "$COULD_NOT" disk "$1; nothing was changed"
+}
+
+# The kubelet ends it; what is not this run's is left alone.
+canary_away() {
+  [ "$(txn run)" = "$arg_run" ] || return 0
+  away_pod=$POD POD=$CANARY
+  find_live
+  rm -f "$CANARY_MANIFEST"
+  away_tries=0
+  while [ -n "$LIVE_PID" ] && [ -d "$R/proc/$LIVE_PID" ] && [ $away_tries -lt 50 ]; do
+    away_tries=$((away_tries + 1))
+    sleep 0.1
+  done
+  POD=$away_pod
+}
+
+# The new scheduler is proven. The canary should be a standby by now; where the new one's first attempt
+# was in vain, it leads again, and must not take the lease with it.
+canary_goes() {
+  POD=$CANARY
+  find_live
+  if [ -n "$LIVE_PID" ] && canary_leads "$LIVE_LOGS"; then
+    goes_holder=$(own_holder)
+    canary_away
+    bury "$goes_holder"
+  else
+    rm -f "$CANARY_MANIFEST"
+  fi
+}
+
+# lease_holder: who holds it, and the lease's resource version
+lease_holder() {
+  [ -n "$arg_lease" ] && there kubectl || return 1
+  kubectl_within 4 --request-timeout=3s -n "${arg_lease%/*}" get lease "${arg_lease#*/}" \
+    -o 'jsonpath={.spec.holderIdentity} {.metadata.resourceVersion}' 2>/dev/null
+}
+
+# own_holder: the identity in the lease, if it is of a process on this node
+own_holder() {
+  own_said=$(lease_holder) || return 1
+  case $own_said in
+    "$(hostname)_"*) printf %s "${own_said%% *}" ;;
+    *) return 1 ;;
+  esac
+}
+
+# bury IDENTITY: now and then a scheduler ends without giving the lease back, and all others would wait
+# for 15 s. Who calls has seen its process end. The resource version guards it: whoever took the lease
+# meanwhile keeps it.
+bury() {
+  [ -n "$1" ] && bury_said=$(lease_holder) && [ "${bury_said%% *}" = "$1" ] || return 0
+  kubectl_within 4 --request-timeout=3s -n "${arg_lease%/*}" patch lease "${arg_lease#*/}" --type=merge \
+    -p "{\"metadata\":{\"resourceVersion\":\"${bury_said##* }\"},\"spec\":{\"holderIdentity\":\"\",\"leaseDurationSeconds\":1}}" \
+    >/dev/null 2>&1 && printf '%s\n' "$1" 2>/dev/null >>"$T/buried"
+}
+
+# canary_leads: its log says so, and nobody has to be asked
+canary_leads() { grep -qs 'successfully acquired lease' "$1/$(newest_log "$1").log"; }
+
+# log_cs FILE TEXT: when the log first said this, in hundredths of a second of its day
+log_cs() {
+  log_time=$(sed -n "/$2/{s/^[^T]*T\([0-9]*\):\([0-9]*\):\([0-9]*\)\.\([0-9][0-9]\).*/1\1 1\2 1\3 1\4/p;q;}" "$1" 2>/dev/null)
+  # The ones before them keep 08 from being read as octal.
+  set -- $log_time
+  [ $# = 4 ] && printf %s $(((($1 - 100) * 60 + $2 - 100) * 6000 + ($3 - 100) * 100 + $4 - 100))
+}
+
+# How long this scheduler's caches take to fill before it asks for the lease, by the canary's own log:
+# a moment here, seconds in a large cluster.
+canary_sync_cs() {
+  sync_from=$(log_cs "$1/0.log" 'Serving securely on') && sync_to=$(log_cs "$1/0.log" 'attempting to acquire leader lease') || return 0
+  sync_cs=$(((sync_to - sync_from + 8640000) % 8640000))
+  [ $sync_cs -gt 6000 ] || printf %s $sync_cs
+}
+
+# hand_over: when the new scheduler accepts connections (its port is arg_port), the canary lets go of
+# the lease just before the new one asks for it for the first time; its next attempt would come 2 to
+# 4.4 s later. The kubelet starts the canary again, as a standby. 1: not yet.
+hand_over() {
+  [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] || return 0
+  listens "$arg_port" || return 1
+  true 2>/dev/null >"$T/handed"
+  hand_pod=$POD POD=$CANARY
+  find_live
+  POD=$hand_pod
+  if [ -z "$LIVE_PID" ] || ! canary_leads "$LIVE_LOGS"; then return 0; fi
+  # Letting go takes a tenth of a second or two.
+  hand_rest=$(canary_sync_cs "$LIVE_LOGS")
+  hand_rest=$((${hand_rest:-0} - 30))
+  [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
+  hand_holder=$(first_line "$T/canary-holder")
+  # The program, not the shell's own: simulated nodes have one that knows their processes.
+  env kill -TERM "$LIVE_PID" 2>/dev/null || kill -TERM "$LIVE_PID" 2>/dev/null
+  emit_step "the canary hands over"
+  hand_tries=0
+  while [ -d "$R/proc/$LIVE_PID" ] && [ $hand_tries -lt 100 ]; do
+    hand_tries=$((hand_tries + 1))
+    sleep 0.05
+  done
+  [ -d "$R/proc/$LIVE_PID" ] || bury "$hand_holder"
+  return 0
+}
