@@ -72,7 +72,7 @@ def operate(cluster: Cluster, node: Node, run: str, countdown: Countdown) -> int
         facts = fleet.look()
         assert facts
         assert facts[0].manifest is not None
-        change = change_of(facts[0], flag("--v=3")(facts[0].manifest.content.decode()))
+        change = change_of(facts[0], flag("--v=3")(facts[0].manifest.content.decode()), canary=True)
         countdown.install(fleet.members[0].agent)
         return Run(run, "apply", fleet, [change], _QUICK, Cancel()).execute().exit_code
 
@@ -156,6 +156,7 @@ def _ends_well(node: Node, old: bytes, new: bytes, *, code: int | None) -> None:
         assert manifest == new
     elif code in (exitcodes.REFUSED, exitcodes.ROLLED_BACK):
         assert manifest == old
+    wait_until("the canary's end", lambda: not node.containers("kschedpatch-canary"), 60, 0.5)
     wait_until("a ready scheduler", node.scheduler_ready, 120, 0.5)
     time.sleep(1)
     assert node.scheduler_ready()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
+from kschedpatch.core.fleet.canary import canary_for, live_scheduler, planned_scheduler
 from kschedpatch.core.fleet.questions import manifest_of
 from kschedpatch.core.fleet.serving import health_of, image_of
+from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.model.facts import NodeFacts
+from kschedpatch.model.fleetplan import Canary
 from kschedpatch.model.rollout import RolloutResult, RolloutSettings
 from kschedpatch.rollout.cancel import Cancel
 from kschedpatch.rollout.fleet import Fleet
@@ -17,7 +20,7 @@ from tests.forced.manifests import Mutation
 RUN = "20200101-000000-0000"
 
 
-def change_of(facts: NodeFacts, after: str) -> Change:
+def change_of(facts: NodeFacts, after: str, *, canary: bool = False) -> Change:
     manifest = manifest_of(facts)
     assert manifest is not None
     assert facts.manifest is not None
@@ -37,7 +40,18 @@ def change_of(facts: NodeFacts, after: str) -> Change:
         leads=facts.leads,
         patch_name="forced",
         patch_text="",
+        canary=_canary(facts, manifest, after) if canary else None,
+        no_canary="" if canary else "what is broken is to fail later",
+        lease=live_scheduler(manifest, facts).lease,
     )
+
+
+def _canary(facts: NodeFacts, current: Manifest, after: str) -> Canary:
+    live, new = live_scheduler(current, facts), read_manifest(after.encode(), "after").manifest
+    assert new is not None
+    found = canary_for(live, planned_scheduler(new, None, live), facts.kubelet, facts.room)
+    assert isinstance(found, Canary), found
+    return found
 
 
 def forced_on(

@@ -108,30 +108,31 @@ log_cs() {
   [ $# = 4 ] && printf %s $(((($1 - 100) * 60 + $2 - 100) * 6000 + ($3 - 100) * 100 + $4 - 100))
 }
 
-# How long this scheduler's caches take to fill before it asks for the lease, by the canary's own log:
-# a moment here, seconds in a large cluster.
-canary_sync_cs() {
-  sync_from=$(log_cs "$1/0.log" 'Serving securely on') && sync_to=$(log_cs "$1/0.log" 'attempting to acquire leader lease') || return 0
-  sync_cs=$(((sync_to - sync_from + 8640000) % 8640000))
-  [ $sync_cs -gt 6000 ] || printf %s $sync_cs
+# span_cs FILE FROM TO: hundredths of a second between two things that a log says; nothing where it does not
+span_cs() {
+  span_from=$(log_cs "$1" "$2") && span_to=$(log_cs "$1" "$3") || return 1
+  span=$(((span_to - span_from + 8640000) % 8640000))
+  [ $span -le 12000 ] && printf %s $span
 }
 
-# hand_over: when the new scheduler accepts connections (its port is arg_port), the canary lets go of
-# the lease just before the new one asks for it for the first time; its next attempt would come 2 to
-# 4.4 s later. The kubelet starts the canary again, as a standby. 1: not yet.
+# hand_over: the canary lets go of the lease shortly before the new scheduler asks for it for the first
+# time: too early, and nobody leads until then; too late, and its next attempt comes 2 to 4.4 s later.
+# How long it takes from its open port (arg_port) to that attempt, the canary's own log tells: less than a
+# second here, many in a large cluster. The kubelet starts the canary again, as a standby. 1: not yet.
 hand_over() {
   [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] || return 0
   listens "$arg_port" || return 1
+  now && hand_start=$NOW
   true 2>/dev/null >"$T/handed"
+  find_live
+  hand_log=$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log
   hand_pod=$POD POD=$CANARY
   find_live
   POD=$hand_pod
   if [ -z "$LIVE_PID" ] || ! canary_leads "$LIVE_LOGS"; then return 0; fi
-  # Letting go takes a tenth of a second or two.
-  hand_rest=$(canary_sync_cs "$LIVE_LOGS")
-  hand_rest=$((${hand_rest:-0} - 30))
-  [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
-  hand_holder=$(first_line "$T/canary-holder")
+  hand_over_awaits "$LIVE_LOGS/0.log"
+  # It was quicker than the canary: to let go now would leave nobody.
+  ! grep -qs 'attempting to acquire leader lease' "$hand_log" || return 0
   # The program, not the shell's own: simulated nodes have one that knows their processes.
   env kill -TERM "$LIVE_PID" 2>/dev/null || kill -TERM "$LIVE_PID" 2>/dev/null
   emit_step "the canary hands over"
@@ -140,6 +141,22 @@ hand_over() {
     hand_tries=$((hand_tries + 1))
     sleep 0.05
   done
-  [ -d "$R/proc/$LIVE_PID" ] || bury "$hand_holder"
+  [ -d "$R/proc/$LIVE_PID" ] || bury "$(first_line "$T/canary-holder")"
   return 0
+}
+
+# hand_over_awaits LOG: the moment. The new one may be quicker than the canary was, so it is taken early,
+# and earlier still when its log shows how far it is. What the canary's log does not tell counts as 0.
+hand_over_awaits() {
+  hand_all=$(span_cs "$1" 'Generated self-signed cert' 'attempting to acquire leader lease')
+  hand_last=$(span_cs "$1" 'Serving securely on' 'attempting to acquire leader lease')
+  hand_until=$((hand_start + ${hand_all:-${hand_last:-0}} * 6 / 10 - 10))
+  while now && [ $NOW -lt $hand_until ]; do
+    if grep -qs 'Serving securely on' "$hand_log"; then
+      hand_rest=$((${hand_last:-0} * 6 / 10 - 30))
+      [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
+      return
+    fi
+    sleep 0.03
+  done
 }
