@@ -160,6 +160,7 @@ def _apply(
 ) -> None:
     from contextlib import ExitStack
 
+    from kschedpatch.core.fleet.canary import without_canaries
     from kschedpatch.core.fleet.election import probed_profile
     from kschedpatch.model.events import nobody
     from kschedpatch.model.outcome import Outcome
@@ -173,6 +174,8 @@ def _apply(
         with show.listener() as listener:
             fleet = open_ones.enter_context(fleets.connected(way, listener))
             wanted, labels = _wanted(fleet, wish, partial=partial)
+        if not settings.canary:
+            wanted = without_canaries(wanted)
         fleet.listener = nobody
         code = fleets.refusal(wanted.findings, labels)
         outcome = Outcome("ApplyResult", wanted.findings, code=code)

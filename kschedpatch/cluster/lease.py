@@ -1,60 +1,56 @@
-"""The scheduler's lease: who holds it, and what to do about a holder that is dead."""
+"""The scheduler's lease: who holds it, and what to do about a holder that is dead.
+
+What ends during a switch is buried on the node itself, by who saw it end (agent/65-canary.sh).
+"""
 
 from __future__ import annotations
 
 import time
 
-from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
+from kschedpatch.cluster.kubectl import ApiRefused, Kubectl, Object
 from kschedpatch.node.agent import VerbFailed
 from kschedpatch.node.errors import NodeError
 
-NAMESPACE, NAME = "kube-system", "kube-scheduler"
-_SILENCE = 3.0
+_LOOK = 0.5
+_UNANSWERED = (ApiRefused, NodeError, VerbFailed, ValueError)
 
 
-def leading_node(kubectl: Kubectl, lease: str) -> str:
-    """The node whose scheduler holds it; empty when none does, and when nobody answers."""
-    namespace, _, name = lease.partition("/")
-    try:
-        spec = (kubectl.get("lease", name, namespace) or {}).get("spec") or {}
-    except (ApiRefused, NodeError, VerbFailed, ValueError):
-        return ""
-    return str(spec.get("holderIdentity") or "").rpartition("_")[0]
+def leader(kubectl: Kubectl, lease: str) -> str:
+    """The host whose scheduler holds it; empty when none does, and when nobody answers."""
+    return _host(_read(kubectl, lease))
 
 
-def empty_if_held_by(kubectl: Kubectl, dead: str) -> bool:
-    """Now and then a scheduler dies without giving the lease back, and its peers wait for 15 s.
-
-    The resource version guards it: whoever took the lease meanwhile keeps it.
-    """
-    if not dead:
+def empty_if_dead(kubectl: Kubectl, lease: str, host: str) -> bool:
+    """A scheduler of this host may have died with the lease, and its peers would wait for it to
+    expire. A live one renews it several times in half of its duration."""
+    first = _read(kubectl, lease)
+    if not host or _host(first) != host:
         return False
-    try:
-        lease = kubectl.get("lease", NAME, NAMESPACE)
-        if lease is None or (lease.get("spec") or {}).get("holderIdentity") != dead:
+    spec = first["spec"]
+    end = time.monotonic() + float(spec.get("leaseDurationSeconds") or 15) / 2
+    while time.monotonic() < end:
+        time.sleep(_LOOK)
+        if (_read(kubectl, lease).get("spec") or {}).get("renewTime") != spec.get("renewTime"):
             return False
-        lease["spec"]["holderIdentity"] = ""
-        lease["spec"]["leaseDurationSeconds"] = 1
-        kubectl.replace(lease)
-    except (ApiRefused, NodeError, VerbFailed, ValueError):
+    # The resource version guards it: whoever took the lease meanwhile keeps it.
+    first["spec"] = {**spec, "holderIdentity": "", "leaseDurationSeconds": 1}
+    try:
+        kubectl.replace(first)
+    except _UNANSWERED:
         return False
     return True
 
 
-def empty_if_dead(kubectl: Kubectl, node_name: str) -> bool:
-    """The same for one that nobody saw leading: a live holder renews every 2 s."""
-    first = _term(kubectl)
-    if first is None or first[0].rpartition("_")[0] != node_name:
-        return False
-    time.sleep(_SILENCE)
-    return _term(kubectl) == first and empty_if_held_by(kubectl, first[0])
-
-
-def _term(kubectl: Kubectl) -> tuple[str, str] | None:
-    """Holder and time of the last renewal."""
+def _read(kubectl: Kubectl, lease: str) -> Object:
+    namespace, _, name = lease.partition("/")
+    if not name:
+        return {}
     try:
-        lease = kubectl.get("lease", NAME, NAMESPACE)
-    except (ApiRefused, NodeError, VerbFailed, ValueError):
-        return None
-    spec = (lease or {}).get("spec") or {}
-    return str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or "")
+        return kubectl.get("lease", name, namespace) or {}
+    except _UNANSWERED:
+        return {}
+
+
+def _host(lease: Object) -> str:
+    """An identity is ``<host>_<uuid>``."""
+    return str((lease.get("spec") or {}).get("holderIdentity") or "").rpartition("_")[0]

@@ -23,14 +23,21 @@ def check(kubectl: Kubectl, node: str, more: Iterable[tuple[str, str]]) -> None:
         return
     body = kubectl.get("node", node) or {}
     there = (body.get("status") or {}).get("allocatable") or {}
+    if not there:
+        raise ValueError(f"the API server says nothing of what {node} has")
     pods = kubectl.pods_of(node)
     for name, amount in wanted.items():
         free = (quantity(there.get(name)) or Decimal(0)) - sum(asked_for(p, name) for p in pods)
         if amount > free:
             raise NoRoom(
-                f"the new scheduler asks for {amount} {name} more than the live one, and {free} "
-                f"are free on {node}: the kubelet would evict other pods for it, or not take it"
+                f"the new scheduler asks for {_shown(name, amount)} more than the live one, and "
+                f"{_shown(name, max(free, Decimal(0)))} is free on {node}: the kubelet would evict "
+                "other pods for it, or not take it"
             )
+
+
+def _shown(name: str, amount: Decimal) -> str:
+    return f"{amount / 2**20:.0f} MiB of {name}" if name != "cpu" else f"{amount} cpu"
 
 
 def asked_for(pod: Object, name: str) -> Decimal:

@@ -68,7 +68,8 @@ NODES = (
     Code("N022", _WARNING, "scheduler is not healthy now",
          "A rollback could only bring back what did not work before."),
     Code("N023", _WARNING, "files of a former run in the manifests directory",
-         "Dot files, which the kubelet ignores. The next run that ends on this node sweeps them."),
+         "The next run that ends on this node sweeps them. The kubelet ignores dot files; a canary "
+         "that was left behind runs on as a standby."),
     Code("N024", _ERROR, "two schedulers at work on the same pods",
          "During the roll-out old and new schedulers run side by side. On one lease only one of "
          "them works; with another lease, or without election, both bind the same pods. Use a "

@@ -62,6 +62,8 @@ class Proof(NamedTuple):
     uid: str
     seconds: float
     """From the start of the watch until it was ready."""
+    buried: str = ""
+    """The holder whose lease had to be emptied."""
 
 
 class Answer(NamedTuple):
@@ -210,6 +212,7 @@ class Agent:
             ("canary", str(int(canary))),
             ("port", str(port)),
             say=say,
+            timeout=_LONG,  # in a large cluster the caches of the new one take their time
         )
         return reply.first("buried")
 
@@ -239,7 +242,8 @@ class Agent:
             say=say,
             timeout=timeout + settle + _SHORT,
         )
-        return Proof(reply.first("uid"), int(reply.first("ready_cs", "0")) / 100)
+        seconds = int(reply.first("ready_cs", "0")) / 100
+        return Proof(reply.first("uid"), seconds, reply.first("buried"))
 
     def confirm(self, run: str) -> None:
         self._call("confirm", ("run", run), timeout=20)

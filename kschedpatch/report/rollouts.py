@@ -110,6 +110,12 @@ def _failure(failure: Failure, paint: Paint) -> Iterator[str]:
     yield paint("red", f"Failed{where} while {step}: {_REASONS[failure.reason]}.")
     if failure.detail:
         yield from _wrapped(failure.detail, indent="  ")
+    if failure.phase is Phase.CANARY:
+        yield from _wrapped(
+            "If it fails only beside the live one (a port or a file that two can't share), "
+            "--no-canary leaves the canary out.",
+            indent="  ",
+        )
     for title, lines in (("The scheduler", failure.log), ("The kubelet", failure.journal)):
         if lines:
             yield f"{title} said:"

@@ -122,6 +122,7 @@ def _change(target: RollbackTarget, facts: NodeFacts) -> Change:
         patch_name="",
         patch_text="",
         lease=plan.lease if facts.api_answers else "",
+        hostname=facts.hostname,
         in_place=facts.live is None or not facts.live.ready,
     )
 

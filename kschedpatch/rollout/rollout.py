@@ -24,7 +24,12 @@ def roll_out(
 ) -> RolloutResult:
     run = new_run_id(time.time(), secrets.randbits(16))
     api = any(facts.api_answers for facts in fleet.facts)
-    changes = [_change(plan, node, api=api) for node in plan.nodes if node.changed]
+    hostnames = {facts.label: facts.hostname for facts in fleet.facts}
+    changes = [
+        _change(plan, node, api=api)._replace(hostname=hostnames.get(node.label, ""))
+        for node in plan.nodes
+        if node.changed
+    ]
     execution = Run(
         run,
         "apply",

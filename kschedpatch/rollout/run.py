@@ -167,10 +167,10 @@ class Run:
     def _change_all(self) -> None:
         for turn in self.turns:
             self._do(turn.switch, to_its_end=True)
+            self._do(turn.watch)
             if turn.buried:
                 said = f"the lease still named {turn.buried}, which had ended; it was emptied"
                 self.notes.append(said)
-            self._do(turn.watch)
 
     def _probe(self) -> None:
         if not self.settings.probe or self.probed_scheduler is None or not self.turns:
@@ -201,8 +201,8 @@ class Run:
 
     def _judged_by_others(self) -> list[str]:
         """With ``--partial`` the leader may be a scheduler that nobody has changed."""
-        leader = lease.leading_node(self._kubectl(), self.turns[0].change.lease)
-        if not leader or leader in {turn.change.node_name for turn in self.turns}:
+        leader = lease.leader(self._kubectl(), self.turns[0].change.lease)
+        if not leader or leader in {turn.hostname for turn in self.turns}:
             return []
         return [f"{leader} leads, which was left out: the probe says nothing of the new scheduler"]
 
@@ -251,7 +251,7 @@ class Run:
                 turn.detail = f"the dead man restores it within {self.settings.confirm_timeout} s"
             else:
                 turn.restore()
-                lease.empty_if_dead(self._kubectl(), turn.change.node_name)
+                lease.empty_if_dead(self._kubectl(), turn.change.lease, turn.hostname)
         for turn in self.turns:
             if turn.reached < Reached.SWITCHED:
                 self.heartbeat.stop(turn.label)

@@ -50,6 +50,8 @@ class Change(NamedTuple):
     """Why there can be none."""
     lease: str = ""
     """The live scheduler's, ``namespace/name``; empty where it has none."""
+    hostname: str = ""
+    """By it the lease names its holder."""
     in_place: bool = False
     """The scheduler that stands there does not work: there is nothing to go back to."""
 
@@ -95,13 +97,17 @@ class Turn:
     def label(self) -> str:
         return self.change.label
 
+    @property
+    def hostname(self) -> str:
+        return self.change.hostname or self.change.node_name
+
     @contextmanager
     def _step(self, phase: Phase) -> Iterator[Callable[[str], None]]:
         """Tells the step's begin and end; what goes wrong leaves as a StepFailed."""
         self._tell(phase, State.STARTED)
         try:
             yield lambda text: self._tell(phase, State.PROGRESS, text)
-        except (VerbFailed, NodeError, ApiRefused, room.NoRoom) as error:
+        except (VerbFailed, NodeError, room.NoRoom) as error:
             failure = failure_of(self.label, phase, error)
             self._tell(phase, State.FAILED, failure.detail)
             raise StepFailed(failure) from error
@@ -165,7 +171,7 @@ class Turn:
             self._tell(Phase.CANARY, State.SKIPPED, self.change.no_canary)
             return
         with self._step(Phase.CANARY) as say:
-            room.check(Kubectl(self.member.agent), self.change.node_name, planned.more_requests)
+            self._check_room(planned, say)
             self._has_canary = True
             marked = planned._replace(manifest=planned.manifest.replace(RUN_MARK, self.run))
             settings = self.settings
@@ -176,6 +182,14 @@ class Turn:
                 timeout=settings.watch_timeout,
                 say=say,
             )
+
+    def _check_room(self, planned: Canary, say: Callable[[str], None]) -> None:
+        """The canary asks for nothing, so it does not show whether the main pod will fit."""
+        node, more = self.change.node_name, planned.more_requests
+        try:
+            room.check(Kubectl(self.member.agent), node, more)
+        except (ApiRefused, VerbFailed, ValueError) as error:
+            say(f"whether there is room for what the new pod asks for can't be told: {error}")
 
     def switch(self) -> None:
         change = self.change
@@ -203,6 +217,7 @@ class Turn:
                 timeout=self.settings.watch_timeout,
                 say=say,
             )
+            self.buried = self.buried or proof.buried
             self.seconds_to_proven = watch_began - self._switch_began + proof.seconds
             self.reached = Reached.PROVEN
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,26 @@ def test_pods_in_flight_are_neither_lost_nor_bound_twice(cluster: Cluster, tmp_p
     leaders = {process.port for owner in sampler.record.owners.values() for process in owner}
     assert leaders == set(ports), "the canary has led in between"
     say(f"{sampler.record.outage():.2f} s without a ready lease holder at the longest")
+    assert kschedpatch(cluster, "rollback", *words).code == 0
+
+
+def test_a_leader_that_dies_with_the_lease_is_noticed(cluster: Cluster, tmp_path: Path) -> None:
+    """Killed at the switch, it does not give the lease back, and all others would wait for 15 s."""
+    node = cluster.node(cluster.lease_holder())
+    patch = patch_file(tmp_path, 'scheduler: {args: {v: "3"}}')
+    words = (node.name, *access(cluster), "--yes", "--settle", "1")
+    killer = (
+        "pid=$(crictl inspect -o go-template --template '{{.info.pid}}'"
+        " $(crictl ps -q --name '^kube-scheduler$')); echo $pid;"
+        f" while [ -e {SCHEDULER_MANIFEST} ]; do sleep 0.01; done; kill -9 $pid"
+    )
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(node.run, killer, timeout=120)
+        applied = kschedpatch(cluster, "apply", "-f", patch, *words, "--partial", "-o", "json")
+        assert killed.result().returncode == 0
+    assert applied.code == 0, applied
+    assert any("still named" in note for note in applied.document["notes"]), applied.document
+    cluster.wait_schedulers()
     assert kschedpatch(cluster, "rollback", *words).code == 0
 
 

@@ -20,7 +20,7 @@ from kschedpatch.core.schedconfig.read import read_config
 from kschedpatch.core.staging import CONFIG_NAME
 from kschedpatch.core.yamltext import emit
 from kschedpatch.model.facts import NodeFacts, Room
-from kschedpatch.model.fleetplan import Canary
+from kschedpatch.model.fleetplan import Canary, FleetPlan
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import Generation
 
@@ -94,7 +94,7 @@ def canary_for(
     reason = _no_two(live, planned) or _no_pod(planned.manifest, kubelet) or _no_room(room)
     held = live.election
     if reason or held is None:
-        return Without(reason)
+        return Without(reason or "it is not known on which lease the live scheduler elects")
     config = planned.config or {}
     # Without its caches a standby never becomes ready, and proves nothing.
     waits = config.get("delayCacheUntilActive") is True
@@ -108,12 +108,21 @@ def canary_for(
     )
 
 
+def without_canaries(plan: FleetPlan) -> FleetPlan:
+    """As the operator wishes it: what is told of the plan is told without them."""
+    nodes = tuple(node._replace(canary=None, no_canary="") for node in plan.nodes)
+    findings = tuple(finding for finding in plan.findings if finding.code != "N031")
+    return plan._replace(nodes=nodes, findings=findings)
+
+
 def _no_two(live: Scheduler, planned: Scheduler) -> str:
     """Why a second scheduler could be at work at the same time as the first."""
     old, new = live.election, planned.election
     flags = effective(scheduler_container(live.manifest))
-    if old is None or any(name.startswith("lock-object") for name in flags):
-        return "it is not known on which lease the live scheduler elects"
+    if any(name.startswith("lock-object") for name in flags):
+        return "the live scheduler's --lock-object-… flags may name another lease"
+    if old is None:
+        return ""
     if not old.enabled:
         return "the live scheduler runs without leader election: both would be at work"
     if new is not None and not new.enabled:
@@ -141,7 +150,8 @@ def _no_pod(planned: Manifest, kubelet: KubeVersion | None) -> str:
     if is_wrapped(container):
         return "the scheduler is started by another program, which hides its flags"
     minor = (planned.version or kubelet or KubeVersion(0, 0)).minor
-    if minor == 22 and "config" in effective(container):
+    flags = effective(container)
+    if minor == 22 and ("config" in flags or flags.get("port") != "0"):
         return "1.22 serves its unencrypted port 10251 as well, and it can't be moved"
     return ""
 
@@ -173,6 +183,7 @@ def _pod(planned: Manifest, held: Election, *, with_copy: bool) -> dict[str, Any
         "namespace": "kube-system",
     }
     container["name"] = NAME
+    pod["spec"].pop("resources", None)
     if with_copy:
         path = effective(container)["config"]
         put_mount(pod, planned.container_index, HostMount(NAME, CONFIG_COPY, path, "File"))

@@ -172,6 +172,8 @@ switch() {
     sleep 0.1
   done
   now && emit_fact ended_cs $((NOW - switch_start))
+  # A holder that may still be alive keeps its lease.
+  if [ -z "$LIVE_PID" ] || [ -d "$R/proc/$LIVE_PID" ]; then switch_holder=''; fi
   settle_lease 3<&- >/dev/null 2>&1 &
   # The pod's sandbox ends last, and the kubelet makes a successor that comes too soon wait for 10 s more.
   switch_rest=2
@@ -198,18 +200,21 @@ switch() {
   emit_end "$DONE"
 }
 
-# Before anything is touched: is it the old scheduler of this node that leads, or its canary already?
+# Before anything is touched: who of this node leads? An identity names the host, not the process, so the
+# processes' own logs decide whose it is.
 who_leads() {
   rm -f "$T/handed" "$T/buried" "$T/canary-holder"
-  switch_holder=$(own_holder) || return 0
-  [ "$arg_canary" = 1 ] || return 0
+  switch_holder=''
+  leads_said=$(own_holder) || return 0
   POD=$CANARY
   find_live
   POD=kube-scheduler
-  if [ -n "$LIVE_PID" ] && canary_leads "$LIVE_LOGS"; then
-    printf '%s\n' "$switch_holder" 2>/dev/null >"$T/canary-holder"
-    switch_holder=''
+  if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then
+    printf '%s\n' "$leads_said" 2>/dev/null >"$T/canary-holder"
+    return
   fi
+  find_live
+  if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then switch_holder=$leads_said; fi
 }
 
 # The old process has ended: it must not hold the lease any longer. Then the canary takes it, and its

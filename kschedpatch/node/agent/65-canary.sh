@@ -17,12 +17,16 @@ canary() {
   [ "$(txn_state)" = armed ] || stop "$REFUSED" state "the transaction is $(txn_state), not armed"
   dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
   # One that a former run could not take away: its successor of the same name would have to wait.
-  if [ -e "$CANARY_MANIFEST" ]; then canary_away && sleep 2; fi
-  arg_port=$(free_port) || stop "$COULD_NOT" room "no port from 10269 to 10279 is free for the canary"
+  if [ -e "$CANARY_MANIFEST" ]; then
+    canary_ends
+    sleep 2
+  fi
+  canary_room
   canary_file=$DIRECTORY/.kschedpatch-$arg_run.canary
   {
     frame_to "$T/canary.yaml" && frame_to "$T/canary-config.yaml" && chmod 644 "$T/canary-config.yaml" &&
-      (umask 077 && sed "s/KSCHEDPATCH_CANARY_PORT/$arg_port/g" "$T/canary.yaml" >"$canary_file")
+      (umask 077 && sed "s/KSCHEDPATCH_CANARY_PORT/$arg_port/g" "$T/canary.yaml" >"$canary_file") &&
+      [ "$(($(wc -l <"$canary_file")))" = "$(($(wc -l <"$T/canary.yaml")))" ]
   } 2>/dev/null || canary_failed "can't write $canary_file"
   if there chcon && [ -d /sys/fs/selinux ]; then chcon --reference="$MANIFEST" "$canary_file" 2>/dev/null; fi
   flush "$canary_file"
@@ -30,7 +34,7 @@ canary() {
   mv -f "$canary_file" "$CANARY_MANIFEST" 2>/dev/null || canary_failed "can't rename in $DIRECTORY"
   # The dead man may have ended the run a moment before, and would not come back for it.
   [ "$(txn run)" = "$arg_run" ] || {
-    rm -f "$CANARY_MANIFEST"
+    ! canary_is_mine || rm -f "$CANARY_MANIFEST"
     stop "$TOO_LATE" restored "the dead man has ended the run"
   }
   emit_fact port "$arg_port"
@@ -38,37 +42,59 @@ canary() {
   watch
 }
 
+# A port; and a place among the node's pods: the kubelet would evict one for it, critical as it is.
+canary_room() {
+  arg_port=$(free_port) || stop "$COULD_NOT" room "no port from 10269 to 10279 is free for the canary"
+  room_most=$(kubelet_setting maxPods)
+  there crictl || return 0
+  room_pods=$(timeout 10 crictl pods -q --state Ready 2>/dev/null | wc -l)
+  [ "$((room_pods))" -lt "${room_most:-110}" ] ||
+    stop "$COULD_NOT" room "the node runs $((room_pods)) pods, as many as it may: there is no place for the canary"
+}
+
 canary_failed() {
   rm -f "$canary_file"
   stop "$COULD_NOT" disk "$1; nothing was changed"
 }
 
-# The kubelet ends it; what is not this run's is left alone.
-canary_away() {
-  [ "$(txn run)" = "$arg_run" ] || return 0
-  away_pod=$POD POD=$CANARY
+# Whoever is late must not take the next run's for its own.
+canary_is_mine() { grep -qsF "kschedpatch.io/run: $arg_run" "$CANARY_MANIFEST"; }
+
+# canary_ends: the kubelet ends it; 1: its process is still there
+canary_ends() {
+  ends_pod=$POD POD=$CANARY
   find_live
+  POD=$ends_pod
   rm -f "$CANARY_MANIFEST"
-  away_tries=0
-  while [ -n "$LIVE_PID" ] && [ -d "$R/proc/$LIVE_PID" ] && [ $away_tries -lt 50 ]; do
-    away_tries=$((away_tries + 1))
+  ends_tries=0
+  while [ -n "$LIVE_PID" ] && [ -d "$R/proc/$LIVE_PID" ]; do
+    ends_tries=$((ends_tries + 1))
+    [ $ends_tries -le 50 ] || return 1
     sleep 0.1
   done
-  POD=$away_pod
 }
 
 # The new scheduler is proven. The canary should be a standby by now; where the new one's first attempt
 # was in vain, it leads again, and must not take the lease with it.
 canary_goes() {
+  canary_is_mine || return 0
   POD=$CANARY
   find_live
-  if [ -n "$LIVE_PID" ] && canary_leads "$LIVE_LOGS"; then
-    goes_holder=$(own_holder)
-    canary_away
-    bury "$goes_holder"
-  else
+  if [ -z "$LIVE_PID" ] || ! has_acquired "$LIVE_LOGS"; then
     rm -f "$CANARY_MANIFEST"
+    return
   fi
+  goes_holder=$(own_holder)
+  canary_ends && bury "$goes_holder"
+}
+
+# The canary leads, and so does the live one: they do not elect on the same lease.
+canary_beside_leader() {
+  has_acquired "$LIVE_LOGS" || return 1
+  POD=kube-scheduler
+  find_live
+  POD=$CANARY
+  [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"
 }
 
 # lease_holder: who holds it, and the lease's resource version
@@ -97,8 +123,8 @@ bury() {
     >/dev/null 2>&1 && printf '%s\n' "$1" 2>/dev/null >>"$T/buried"
 }
 
-# canary_leads: its log says so, and nobody has to be asked
-canary_leads() { grep -qs 'successfully acquired lease' "$1/$(newest_log "$1").log"; }
+# has_acquired LOGS: the process of the newest log leads, or it would have ended. Rotated parts count.
+has_acquired() { grep -qs '[Ss]uccessfully acquired lease' "$1/$(newest_log "$1").log"*; }
 
 # log_cs FILE TEXT: when the log first said this, in hundredths of a second of its day
 log_cs() {
@@ -112,7 +138,7 @@ log_cs() {
 span_cs() {
   span_from=$(log_cs "$1" "$2") && span_to=$(log_cs "$1" "$3") || return 1
   span=$(((span_to - span_from + 8640000) % 8640000))
-  [ $span -le 12000 ] && printf %s $span
+  [ $span -le 6000 ] && printf %s $span
 }
 
 # hand_over: the canary lets go of the lease shortly before the new scheduler asks for it for the first
@@ -120,19 +146,26 @@ span_cs() {
 # How long it takes from its open port (arg_port) to that attempt, the canary's own log tells: less than a
 # second here, many in a large cluster. The kubelet starts the canary again, as a standby. 1: not yet.
 hand_over() {
-  [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] || return 0
+  [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] && canary_is_mine || return 0
   listens "$arg_port" || return 1
   now && hand_start=$NOW
-  true 2>/dev/null >"$T/handed"
   find_live
   hand_log=$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log
-  hand_pod=$POD POD=$CANARY
+  POD=$CANARY
   find_live
-  POD=$hand_pod
-  if [ -z "$LIVE_PID" ] || ! canary_leads "$LIVE_LOGS"; then return 0; fi
-  hand_over_awaits "$LIVE_LOGS/0.log"
-  # It was quicker than the canary: to let go now would leave nobody.
-  ! grep -qs 'attempting to acquire leader lease' "$hand_log" || return 0
+  POD=kube-scheduler
+  if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then
+    hand_over_awaits "$LIVE_LOGS/0.log"
+    # The new one has ended meanwhile.
+    listens "$arg_port" || return 1
+    # It was quicker than the canary: to let go now would leave nobody.
+    grep -qs '[Aa]ttempting to acquire leader lease' "$hand_log" || canary_lets_go
+  fi
+  true 2>/dev/null >"$T/handed"
+  return 0
+}
+
+canary_lets_go() {
   # The program, not the shell's own: simulated nodes have one that knows their processes.
   env kill -TERM "$LIVE_PID" 2>/dev/null || kill -TERM "$LIVE_PID" 2>/dev/null
   emit_step "the canary hands over"
@@ -142,15 +175,15 @@ hand_over() {
     sleep 0.05
   done
   [ -d "$R/proc/$LIVE_PID" ] || bury "$(first_line "$T/canary-holder")"
-  return 0
 }
 
 # hand_over_awaits LOG: the moment. The new one may be quicker than the canary was, so it is taken early,
 # and earlier still when its log shows how far it is. What the canary's log does not tell counts as 0.
 hand_over_awaits() {
-  hand_all=$(span_cs "$1" 'Generated self-signed cert' 'attempting to acquire leader lease')
-  hand_last=$(span_cs "$1" 'Serving securely on' 'attempting to acquire leader lease')
+  hand_all=$(span_cs "$1" 'Generated self-signed cert' '[Aa]ttempting to acquire leader lease')
+  hand_last=$(span_cs "$1" 'Serving securely on' '[Aa]ttempting to acquire leader lease')
   hand_until=$((hand_start + ${hand_all:-${hand_last:-0}} * 6 / 10 - 10))
+  [ $hand_until -le $((hand_start + 100)) ] || emit_step "its caches fill; the canary leads"
   while now && [ $NOW -lt $hand_until ]; do
     if grep -qs 'Serving securely on' "$hand_log"; then
       hand_rest=$((${hand_last:-0} * 6 / 10 - 30))

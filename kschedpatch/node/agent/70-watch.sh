@@ -16,6 +16,9 @@ watch() {
     watch_log_signs
     if [ -n "$LIVE_PID" ] && is_wanted "$LIVE_UID"; then
       watch_running
+      if [ "$POD" = "$CANARY" ] && canary_beside_leader; then
+        watch_bad two-leaders "the canary leads although the live scheduler does: they do not elect on the same lease"
+      fi
     else
       [ -z "$watch_ready" ] || watch_bad crash "it ended after it had been ready"
       watch_step "waiting for the kubelet to start it"
@@ -66,6 +69,7 @@ watch_running() {
     if [ $((watch_age - watch_ready)) -ge $((arg_settle * 100)) ]; then
       emit_fact restarts "$(newest_log "$LIVE_LOGS")"
       [ "$arg_canary" != 1 ] || canary_goes
+      emit_fact buried "$(first_line "$T/buried")"
       emit_end "$DONE"
       exit 0
     fi
@@ -80,7 +84,7 @@ watch_running() {
 # before it asks for the lease.
 watch_log_agrees() {
   [ "$arg_log" = 1 ] || return 0
-  grep -qsE 'attempting to acquire leader lease|successfully acquired lease|Leader election.*disabled' "$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log"
+  grep -qsE '[Aa]ttempting to acquire leader lease|[Ss]uccessfully acquired lease|Leader election.*disabled' "$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log"
 }
 
 # known_logs UID: the last log that this pod had before the switch
@@ -178,7 +182,7 @@ watch_bad() {
   emit_lines log "$watch_report"
   emit_lines journal "$(journal_since | tail -n 12 | cut -c1-1000)"
   emit_fact after_cs "$watch_age"
-  [ "$POD" != "$CANARY" ] || canary_away
+  if [ "$POD" = "$CANARY" ] && canary_is_mine; then canary_ends; fi
   stop "$BAD" "$1" "$2"
 }
 

@@ -99,13 +99,13 @@ restore() {
       # A read-only disk: the lock can't be taken away, and that is all there is to take away. Not so
       # where the dead man shows a copy in memory (his last resort): the token lies below it.
       armed | locked)
-        if [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] && [ ! -e "$R/run/kschedpatch/bound" ]; then
+        if [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] && [ ! -e "$R/run/kschedpatch/bound" ] && [ ! -e "$CANARY_MANIFEST" ]; then
           emit_fact outcome unswitched
           emit_end "$DONE"
           return
         fi ;;
     esac
-    stop "$COULD_NOT" restore "the old manifest could not be put back yet; the dead man goes on trying"
+    stop "$COULD_NOT" restore "the old manifest could not be put back, or the canary taken away, yet; the dead man goes on trying"
   fi
   [ -d "$T" ] || forget_unit
   restore_outcome

@@ -66,6 +66,7 @@ by_hand() {
   if [ ! -d "$T" ]; then
     echo "no transaction is open"
     [ "$1" = status ] || echo "nothing to restore; kept manifests: $REVISIONS/*/before"
+    [ ! -e "$CANARY_MANIFEST" ] || echo "nobody ends the canary: remove its file"
     return 0
   fi
   arg_run=$(txn run)

@@ -85,7 +85,7 @@ ended() {
   note "ended: $1"
   # Not again what `finish` has written: whoever looks in that moment would find an empty file.
   grep -qsx "$1" "$S/revisions/$run/outcome" || printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
-  { rm -f "$NEW" "$CANARY" ".kschedpatch-$run.canary" || [ "$mode" = boot ] || exit 1; rm -f "$R/run/kschedpatch/$run"; } 2>/dev/null
+  { rm -f "$NEW" ".kschedpatch-$run.canary" "$CANARY" || [ "$mode" = boot ] || exit 1; rm -f "$R/run/kschedpatch/$run"; } 2>/dev/null
   # In one step: half of a transaction would be neither a lock nor none.
   rm -rf "$S/ended" 2>/dev/null
   mv "$T" "$S/ended" && rm -rf "$S/ended"

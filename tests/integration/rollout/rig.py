@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kschedpatch.cluster import lease
 from kschedpatch.core.fleet.planning import plan_fleet
 from kschedpatch.core.fleet.questions import about_patch
 from kschedpatch.core.fleet.rollbacks import Wanted, judge_target, wanted_of
@@ -52,8 +51,6 @@ SETTINGS = RolloutSettings(
 )
 """Without the proofs that would catch beforehand what a test wants to see fail."""
 WITH_CANARY = SETTINGS._replace(canary=True)
-# Simulated holders of the lease renew it as much faster as everything else.
-lease._SILENCE = 4.0 / SPEED
 Opened = Callable[[NodeAddress], Agent]
 
 
