@@ -122,8 +122,7 @@ class LeaderElection:
         identity = candidate.process.identity
         self._write(lease, identity, candidate.durations.lease, acquired=True)
         candidate.is_leading, candidate.renewed = True, self._simulation.moment()
-        where = f"{lease[0]}/{lease[1]}"
-        candidate.process.info("leaderelection.go:271", f"successfully acquired lease {where}")
+        candidate.process.leads(f"{lease[0]}/{lease[1]}")
         self._tell_leader(lease)
         self._again(candidate, retry)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kschedpatch.model.kubeversion import version_of_image
+
 MAIN_POD = "kube-scheduler"
 CANARY_POD = "kschedpatch-canary"
 
@@ -23,16 +25,20 @@ class Habits(NamedTuple):
     crash_after: float | None = None
     breaks_on_first_pod: bool = False
     """It panics when it leads and has a pod to schedule: no standby ever shows that."""
+    speaks_as_1_35: bool = False
+    """From that minor on the elector's lines are spelt otherwise."""
 
 
 def habits(image: str, pod: str) -> Habits:
     """Of this image in the pod of this name."""
+    version = version_of_image(image)
     role = re.search(r"needs-rbac-([a-z0-9-]+)", image)
     return Habits(
         is_ever_ready="never-ready" not in image,
         needs_role=role[1] if role else "",
         crash_after=_crash_after(image, pod),
         breaks_on_first_pod="breaks-on-first-pod" in image,
+        speaks_as_1_35=version is not None and version.minor >= 35,
     )
 
 

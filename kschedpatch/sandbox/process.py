@@ -132,9 +132,19 @@ class SchedulerProcess:
         chosen = self.election
         if chosen is not None and chosen.enabled:
             lease = f"{chosen.namespace}/{chosen.name}"
-            self.info("leaderelection.go:257", f"attempting to acquire leader lease {lease}...")
+            self._tell_election("attempting to acquire leader lease", lease, "...")
         self._world.joins(self)
         self._changed()
+
+    def leads(self, lease: str) -> None:
+        self._tell_election("successfully acquired lease", lease)
+
+    def _tell_election(self, words: str, lease: str, dots: str = "") -> None:
+        if self._start.habits.speaks_as_1_35:
+            text = f'"{words.capitalize()}{dots}" lock="{lease}"'
+        else:
+            text = f"{words} {lease}{dots}"
+        self.info("leaderelection.go:257", text)
 
     def panic(self) -> None:
         self.say("panic: runtime error: invalid memory address or nil pointer dereference")

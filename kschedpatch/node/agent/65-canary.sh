@@ -181,11 +181,11 @@ canary_lets_go() {
 # and earlier still when its log shows how far it is. What the canary's log does not tell counts as 0.
 hand_over_awaits() {
   hand_all=$(span_cs "$1" 'Generated self-signed cert' '[Aa]ttempting to acquire leader lease')
-  hand_last=$(span_cs "$1" 'Serving securely on' '[Aa]ttempting to acquire leader lease')
+  hand_last=$(span_cs "$1" 'Serving securely' '[Aa]ttempting to acquire leader lease')
   hand_until=$((hand_start + ${hand_all:-${hand_last:-0}} * 6 / 10 - 10))
   [ $hand_until -le $((hand_start + 100)) ] || emit_step "its caches fill; the canary leads"
   while now && [ $NOW -lt $hand_until ]; do
-    if grep -qs 'Serving securely on' "$hand_log"; then
+    if grep -qs 'Serving securely' "$hand_log"; then
       hand_rest=$((${hand_last:-0} * 6 / 10 - 30))
       [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
       return

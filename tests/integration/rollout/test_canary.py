@@ -193,6 +193,20 @@ def test_a_plugin_that_breaks_on_its_first_pod_is_rolled_back(three: Rig) -> Non
     assert_clean(three)
 
 
+def test_electors_of_1_35_say_it_in_other_words(tmp_path: Path) -> None:
+    """Slowly, as above: a canary that leads must be known for one, or nothing is handed over."""
+    told: list[str] = []
+    newer = "registry.k8s.io/kube-scheduler:v1.36.1"
+    with Sandbox(tmp_path, nodes=1, speed=2) as sandbox:
+        rig = Rig(sandbox)
+        rig.node.add_image(newer)
+        result = rig.apply(image(newer), SETTINGS, listener=lambda event: told.append(event.text))
+        said = "".join(event.text for event in sandbox.events)
+    assert result.exit_code == exitcodes.OK
+    assert '"Successfully acquired lease" lock="kube-system/kube-scheduler"' in said
+    assert any("hands over" in text for text in told)
+
+
 def test_a_holder_that_died_with_the_lease_is_noticed(one: Rig) -> None:
     one.sandbox.election.keep_dead_holder_every = 1
     try:
