@@ -140,7 +140,7 @@ def test_the_dead_man_takes_the_canary_away(cluster: Cluster, tmp_path: Path) ->
     node = cluster.nodes[0]
     before = standing(node)
     patch = patch_file(tmp_path, 'scheduler: {args: {v: "3"}}')
-    words = (node.name, *access(cluster), "--yes", "--partial", "--confirm-timeout", "15")
+    words = (node.name, *access(cluster), "--yes", "--partial", "--confirm-timeout", "30")
     operator = subprocess.Popen(
         [sys.executable, "-m", "kschedpatch", "apply", "-f", patch, *words, "--settle", "60"],
         stdout=subprocess.DEVNULL,
@@ -151,7 +151,7 @@ def test_the_dead_man_takes_the_canary_away(cluster: Cluster, tmp_path: Path) ->
     finally:
         operator.kill()
         operator.wait()
-    wait_until("the end of the run", lambda: traces(node) == [], 60)
+    wait_until("the end of the run", lambda: traces(node) == [], 120)
     wait_until("the canary's end", lambda: not node.containers(CANARY), 60)
     assert standing(node) == before
 
@@ -174,6 +174,8 @@ def test_a_plugin_that_breaks_on_its_first_pod_is_rolled_back(
     assert {node.name: node.read(SCHEDULER_MANIFEST) for node in cluster.nodes} == before
     for node in cluster.nodes:
         assert traces(node) == []
+        # Its binary is large, and other tests have small disks.
+        node.run("rm -rf /etc/kubernetes/kschedpatch /var/lib/kschedpatch")
     cluster.wait_schedulers()
     with fake_nodes(cluster.api, 1), PodStream(cluster.api, prefix="afterwards") as stream:
         wait_until("a bound pod", lambda: any(pod.node for pod in stream.placements()), 60)

@@ -57,11 +57,16 @@ stage_failed() {
   stop "$COULD_NOT" disk "$1"
 }
 
-# Generations that neither a kept run, nor the manifest, nor an open transaction names.
+# Generations that neither a kept run, nor the manifest, nor an open transaction names. Nobody can go
+# back to what a run brought that failed.
 prune_generations() {
+  prune_kept=''
+  for prune_path in "$REVISIONS"/*/outcome; do
+    grep -qsE '^(confirmed|open)$' "$prune_path" && prune_kept="$prune_kept ${prune_path%/outcome}/after"
+  done
   for prune_path in "$GENERATIONS"/* "$GENERATIONS"/.new-* "$GENERATIONS"/.damaged-*; do
     [ -d "$prune_path" ] || continue
     prune_id=${prune_path##*/}
-    grep -qsF "$prune_id" "$MANIFEST" "$DIRECTORY"/.kschedpatch-* "$REVISIONS"/*/before "$REVISIONS"/*/after || rm -rf "$prune_path"
+    grep -qsF "$prune_id" "$MANIFEST" "$DIRECTORY"/.kschedpatch-* "$REVISIONS"/*/before $prune_kept || rm -rf "$prune_path"
   done
 }

@@ -17,6 +17,7 @@ from tests.integration.rollout.rig import RBAC, Rig, assert_clean, patch, tree_o
 from tests.unit.command_line import Ran, run
 
 QUICK = ("--settle", "1", "--confirm-timeout", "900", "--timeout", "90")
+BARE = (*QUICK, "--no-preflight", "--no-canary", "--no-probe")
 
 
 class Desk:
@@ -98,7 +99,7 @@ def test_a_whole_working_day(desk: Desk) -> None:
 
 def test_a_second_apply_has_nothing_to_do(desk: Desk) -> None:
     file = desk.writes(patch(desk.rig.fresh_v()))
-    assert desk.data("apply", "-f", file, "--yes", *QUICK)["changed"] is True
+    assert desk.data("apply", "-f", file, "--yes", *BARE)["changed"] is True
     manifests = desk.rig.manifests()
     again = desk.types("apply", "-f", file)  # no --yes needed: there is nothing to ask
     assert (again.code, again.out) == (0, "Nothing to change: the nodes are as the patch asks.\n")
@@ -110,9 +111,10 @@ def test_a_kept_plan_is_carried_out_or_refused(desk: Desk) -> None:
     out = desk.directory / "plan.json"
     assert desk.types("plan", "-f", file, "--out", str(out)).code == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    applied = desk.types("apply", "--plan", str(out), "--yes", *QUICK, nodes=[])
+    applied = desk.types("apply", "--plan", str(out), "--yes", *BARE, nodes=[])
     assert applied.code == 0, applied.err
-    stale = desk.types("apply", "--plan", str(out), "--yes", *QUICK, nodes=[])
+    assert "canary" not in applied.err, "nobody is promised what is left out"
+    stale = desk.types("apply", "--plan", str(out), "--yes", *BARE, nodes=[])
     assert stale.code == 3
     assert "the manifest has changed" in stale.err
     assert "Nothing was changed." in stale.err
@@ -146,7 +148,7 @@ def test_progress_as_json_is_one_object_a_line(desk: Desk) -> None:
 def test_a_change_by_hand_is_told_with_its_lines(desk: Desk) -> None:
     v = desk.rig.fresh_v()
     file = desk.writes(patch(v))
-    assert desk.types("apply", "-f", file, "--yes", *QUICK).code == 0
+    assert desk.types("apply", "-f", file, "--yes", *BARE).code == 0
     node = desk.rig.nodes[0]
     content = node.manifest.read_bytes()
     node.manifest.write_bytes(content.replace(f"--v={v}".encode(), b"--v=1"))
@@ -159,7 +161,7 @@ def test_a_change_by_hand_is_told_with_its_lines(desk: Desk) -> None:
 
 def test_rollback_acts_on_the_nodes_it_reaches_and_names_the_others(desk: Desk) -> None:
     file = desk.writes(patch(desk.rig.fresh_v()))
-    assert desk.types("apply", "-f", file, "--yes", *QUICK).code == 0
+    assert desk.types("apply", "-f", file, "--yes", *BARE).code == 0
     lost = desk.rig.nodes[-1]
     lost.power_off()
     try:

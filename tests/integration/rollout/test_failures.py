@@ -18,6 +18,7 @@ from kschedpatch.sandbox.sandbox import Sandbox
 from tests.forced.manifests import BROKEN, STRANGE_CONFIG, STRANGE_TEXT
 from tests.forced.runs import forced_on
 from tests.integration.rollout.rig import (
+    CONFIG,
     RBAC,
     SETTINGS,
     SPEED,
@@ -173,3 +174,15 @@ def test_the_last_node_that_fails_takes_all_back(three: Rig) -> None:
     assert three.manifests() == manifests
     assert three.rights() == rights
     assert_clean(three)
+
+
+def test_what_a_failed_run_brought_does_not_stay(one: Rig) -> None:
+    """Nobody can go back to it, and a binary is large."""
+    text = patch(3, scheduler="image: example.org/crash-after-1:v1", rest=CONFIG)
+    one.node.add_image("example.org/crash-after-1:v1")
+    generations = one.node.path("/etc/kubernetes/kschedpatch/generations")
+    assert one.apply(text, SETTINGS._replace(settle=3)).exit_code == exitcodes.ROLLED_BACK
+    failed = {path.name for path in generations.iterdir()}
+    assert one.apply(patch(one.fresh_v()), SETTINGS).exit_code == exitcodes.OK
+    assert failed
+    assert not failed & {path.name for path in generations.iterdir()}

@@ -48,7 +48,7 @@ class Scheduler:
         self._world = world
         self.lost_at: float | None = None
 
-    def info(self, source: str, text: str) -> None: ...
+    def leads(self, lease: str) -> None: ...
 
     def lose_lease(self) -> None:
         self.lost_at = self._world.simulation.at
