@@ -12,6 +12,7 @@ import pytest
 
 from .cluster.cluster import Cluster, attach, bring_up, refuse_beside_kept
 from .cluster.console import RigError
+from .cluster.node import SCHEDULER_MANIFEST
 from .cluster.reaper import Reaper
 from .cluster.settings import NODE_COUNTS, why_not_here
 from .cluster.teardown import exclusive, take_down
@@ -79,6 +80,18 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
             with capture.global_and_fixture_disabled():
                 take_down()
             reaper.dismiss()
+
+
+@pytest.fixture
+def kubeadms_manifests(cluster: Cluster) -> Iterator[None]:
+    """The test begins and ends with kubeadm's own manifests, whatever it does."""
+    cluster.wait_schedulers()
+    before = {node.name: node.read(SCHEDULER_MANIFEST) for node in cluster.nodes}
+    yield
+    for node in cluster.nodes:
+        if node.read(SCHEDULER_MANIFEST) != before[node.name]:
+            node.put_manifest(before[node.name])
+    cluster.wait_schedulers(180)
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from .cluster.cluster import Cluster
 from .cluster.node import SCHEDULER_MANIFEST, Node
 from .tool import NODES, access, at_a_terminal, kschedpatch, patch_file, standing, traces
 
+pytestmark = pytest.mark.usefixtures("kubeadms_manifests")
 BIN_PACKING = """
 config:
   inline:
@@ -27,18 +27,6 @@ rbac:
   rules: [{apiGroups: [""], resources: [pods], verbs: [update, patch]}]
 """
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kschedpatch:e2e"
-
-
-@pytest.fixture(autouse=True)
-def _as_it_was(cluster: Cluster) -> Iterator[None]:
-    """Each test begins and ends with kubeadm's own manifests, whatever it did."""
-    cluster.wait_schedulers()
-    before = {node.name: node.read(SCHEDULER_MANIFEST) for node in cluster.nodes}
-    yield
-    for node in cluster.nodes:
-        if node.read(SCHEDULER_MANIFEST) != before[node.name]:
-            node.put_manifest(before[node.name])
-    cluster.wait_schedulers(180)
 
 
 def tree_of(node: Node) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from .cluster.node import SCHEDULER_MANIFEST, SCHEDULER_PORT
 from .cluster.sampler import Sampler
 from .cluster.workload import PodStream, fake_nodes
 from .tool import access, kschedpatch, patch_file, standing, traces
+
+pytestmark = pytest.mark.usefixtures("kubeadms_manifests")
 
 
 def names(cluster: Cluster) -> list[str]:
@@ -46,18 +47,6 @@ config:
     - schedulerName: default-scheduler
       plugins: {{preFilter: {{enabled: [{{name: BreaksOnFirstPod}}]}}}}
 """
-
-
-@pytest.fixture(autouse=True)
-def _as_it_was(cluster: Cluster) -> Iterator[None]:
-    """Each test begins and ends with kubeadm's own manifests, whatever it did."""
-    cluster.wait_schedulers()
-    before = {node.name: node.read(SCHEDULER_MANIFEST) for node in cluster.nodes}
-    yield
-    for node in cluster.nodes:
-        if node.read(SCHEDULER_MANIFEST) != before[node.name]:
-            node.put_manifest(before[node.name])
-    cluster.wait_schedulers(180)
 
 
 def test_a_scheduler_that_cannot_start_costs_nothing(cluster: Cluster, tmp_path: Path) -> None:
