@@ -87,7 +87,7 @@ def what_happens(plan: FleetPlan) -> Iterator[str]:
     note = f" ({leader} leads now)" if leader and len(turns) > 1 else ""
     yield f"  - switched one at a time: {one_by_one}{note}"
     if len(canaries) == len(turns):
-        yield "    the canary does the work meanwhile: less than a second without a scheduler;"
+        yield "    the canary does the work meanwhile: mostly under a second without a leader;"
         yield "    old and new configuration share the lease for that time"
     elif len(plan.nodes) > 1:
         yield "    each about 3 s without its scheduler; another node's takes over within 2 s"

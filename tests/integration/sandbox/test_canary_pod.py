@@ -185,30 +185,27 @@ def test_a_canary_that_lets_go_when_the_main_one_listens_hands_over_at_once(
 ) -> None:
     """Slowly: the moment for it is some tenths of a second, and a busy machine has its delays."""
     with Sandbox(tmp_path, nodes=1, speed=2) as sandbox:
-        _hands_over(sandbox, sandbox.nodes[0])
+        node = sandbox.nodes[0]
+        put_canary(node)
+        canary = wait_canary(node)
+        began = sandbox.simulation.now()
+        shell_of(node)(f"env kill -TERM {live(node).pid}")
+        assert node.wait(lambda: leading(sandbox) == CANARY_POD, 3)
+        run = node.kubelet.run_of(CANARY_POD)
+        assert run is not None
 
+        def hand_over() -> None:
+            # Between the opening of its port and its first attempt there are its caches to fill.
+            if 10259 in listening(node) and run.process is not None:
+                run.process.terminate()
+                stop()
 
-def _hands_over(sandbox: Sandbox, node: SandboxNode) -> None:
-    put_canary(node)
-    canary = wait_canary(node)
-    began = sandbox.simulation.now()
-    shell_of(node)(f"env kill -TERM {live(node).pid}")
-    assert node.wait(lambda: leading(sandbox) == CANARY_POD, 3)
-    run = node.kubelet.run_of(CANARY_POD)
-    assert run is not None
-
-    def hand_over() -> None:
-        # Between the opening of its port and its first attempt there are its caches to fill.
-        if 10259 in listening(node) and run.process is not None:
-            run.process.terminate()
-            stop()
-
-    stop = sandbox.simulation.every(0.02, hand_over)
-    assert node.wait(lambda: leading(sandbox) == MAIN_POD, 10)
-    assert max(sandbox.record.without_leader(began)) < 1.5
-    again = wait_canary(node)
-    assert (again.uid, again.restarts) == (canary.uid, 1)
-    assert leading(sandbox) == MAIN_POD
+        stop = sandbox.simulation.every(0.02, hand_over)
+        assert node.wait(lambda: leading(sandbox) == MAIN_POD, 10)
+        assert max(sandbox.record.without_leader(began)) < 1.5
+        again = wait_canary(node)
+        assert (again.uid, again.restarts) == (canary.uid, 1)
+        assert leading(sandbox) == MAIN_POD
 
 
 def test_kill_knows_only_the_nodes_own_processes(node: SandboxNode, shell: Shell) -> None:

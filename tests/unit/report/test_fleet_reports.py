@@ -57,7 +57,7 @@ What will happen:
   - a canary: the new scheduler beside the live one, a standby on its lease
     (kube-system/kube-scheduler); nothing live is touched until it is proven
   - switched one at a time: cp1, cp3, cp2 (cp2 leads now)
-    the canary does the work meanwhile: less than a second without a scheduler;
+    the canary does the work meanwhile: mostly under a second without a leader;
     old and new configuration share the lease for that time
   - confirmed together at the end; if anything fails, or this program dies, every
     node goes back to what it runs now
