@@ -43,6 +43,8 @@ class Canary(NamedTuple):
     more_requests: tuple[tuple[str, str], ...] = ()
     """What the new pod asks of the node beyond the live one; the canary asks for nothing, so
     whether that is free must be seen in another way."""
+    retry: float = 2.0
+    """Seconds after which the new scheduler asks for the lease again, at the earliest."""
 
 
 class NodePlan(NamedTuple):

@@ -198,18 +198,18 @@ class Agent:
         port: int = 0,
         lease: str = "",
         *,
-        canary: bool = False,
+        canary: Canary | None = None,
         in_place: bool = False,
         say: Say | None = None,
     ) -> str:
-        """``port`` is the new scheduler's, where a canary hands over to it. Returns the holder
+        """``port`` is the new scheduler's, where the canary hands over to it. Returns the holder
         whose lease had to be emptied, because it had ended without giving it back."""
         reply = self._call(
             "switch",
             ("run", run),
             ("in_place", str(int(in_place))),
             ("lease", lease),
-            ("canary", str(int(canary))),
+            *_canary_args(canary),
             ("port", str(port)),
             say=say,
             timeout=_LONG,  # in a large cluster the caches of the new one take their time
@@ -222,7 +222,7 @@ class Agent:
         health: Health,
         *,
         old: bool = False,
-        canary: bool = False,
+        canary: Canary | None = None,
         lease: str = "",
         settle: float,
         timeout: float,
@@ -233,7 +233,7 @@ class Agent:
             "watch",
             ("run", run),
             ("want", "old" if old else "new"),
-            ("canary", str(int(canary))),
+            *_canary_args(canary),
             ("lease", lease),
             ("port", str(health.port)),
             *_health_args(health),
@@ -263,6 +263,12 @@ class Agent:
         reply = self._call("api", *args, payloads=payloads, timeout=timeout + 30)
         err = "\n".join(reply.all("err"))
         return Answer(int(reply.first("code", "1")), reply.blobs.get("out", b""), err)
+
+
+def _canary_args(canary: Canary | None) -> tuple[tuple[str, str], ...]:
+    if canary is None:
+        return ()
+    return (("canary", "1"), ("retry", str(round(canary.retry * 100))))
 
 
 def _health_args(health: Health) -> tuple[tuple[str, str], ...]:

@@ -91,7 +91,7 @@ class Turn:
         self.buried = ""
         """Who was still named in the lease after his end."""
         self._switch_began = 0.0
-        self._has_canary = False
+        self._canary: Canary | None = None
 
     @property
     def label(self) -> str:
@@ -172,7 +172,7 @@ class Turn:
             return
         with self._step(Phase.CANARY) as say:
             self._check_room(planned, say)
-            self._has_canary = True
+            self._canary = planned
             marked = planned._replace(manifest=planned.manifest.replace(RUN_MARK, self.run))
             settings = self.settings
             self.member.agent.canary(
@@ -200,7 +200,7 @@ class Turn:
                 self.run,
                 change.health.port,
                 change.lease,
-                canary=self._has_canary,
+                canary=self._canary,
                 in_place=change.in_place,
                 say=say,
             )
@@ -211,7 +211,7 @@ class Turn:
             proof = self.member.agent.watch(
                 self.run,
                 self.change.health,
-                canary=self._has_canary,
+                canary=self._canary,
                 lease=self.change.lease,
                 settle=self.settings.settle,
                 timeout=self.settings.watch_timeout,

@@ -141,7 +141,9 @@ class LeaderElection:
             self._again(candidate, min(durations.retry, left))
 
     def _again(self, candidate: Candidate, seconds: float) -> None:
-        attempt = self._simulation.later(seconds, lambda: self._attempt(candidate))
+        attempt = self._simulation.later(
+            seconds, lambda: candidate.process.does(lambda: self._attempt(candidate))
+        )
         candidate.waits(seconds, attempt)
 
     def _write(self, lease: Lease, holder: str, duration: float, *, acquired: bool = False) -> None:

@@ -25,6 +25,8 @@ class Habits(NamedTuple):
     crash_after: float | None = None
     breaks_on_first_pod: bool = False
     """It panics when it leads and has a pod to schedule: no standby ever shows that."""
+    fills_caches: float | None = None
+    """Seconds from its open port to its first attempt to lead; usually some tenths of one."""
     speaks_as_1_35: bool = False
     """From that minor on the elector's lines are spelt otherwise."""
 
@@ -38,6 +40,7 @@ def habits(image: str, pod: str) -> Habits:
         needs_role=role[1] if role else "",
         crash_after=_crash_after(image, pod),
         breaks_on_first_pod="breaks-on-first-pod" in image,
+        fills_caches=_seconds(image, r"fills-caches-(\d+)"),
         speaks_as_1_35=version is not None and version.minor >= 35,
     )
 
@@ -45,5 +48,9 @@ def habits(image: str, pod: str) -> Habits:
 def _crash_after(image: str, pod: str) -> float | None:
     if any(word in image and pod == where for word, where in _CRASHES_ONLY_AS.items()):
         return _SOON
-    timed = re.search(r"crash-after-(\d+)", image)
+    return _seconds(image, r"crash-after-(\d+)")
+
+
+def _seconds(image: str, pattern: str) -> float | None:
+    timed = re.search(pattern, image)
     return float(timed[1]) if timed else None

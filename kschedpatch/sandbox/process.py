@@ -13,6 +13,8 @@ from kschedpatch.sandbox.runtime import Container, Files, Runtime
 from kschedpatch.sandbox.simulation import Simulation, Timer
 from kschedpatch.sandbox.startup import Start
 
+_GRACE = 30.0
+
 
 class World(Protocol):
     """What a scheduler meets outside of its node."""
@@ -58,6 +60,8 @@ class SchedulerProcess:
         self.pid = runtime.start_process(container, command, files)
         self.is_alive = True
         self._is_terminating = False
+        self._held: list[Callable[[], None]] | None = None
+        """What became due since SIGSTOP; None while it runs."""
         self.is_serving = False
         self.is_synced = False
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +74,8 @@ class SchedulerProcess:
 
     @property
     def is_ready(self) -> bool:
-        return self.is_alive and self.is_serving and self.is_synced and self._world.api_answers()
+        able = self.is_alive and self.is_serving and self.is_synced and self._held is None
+        return able and self._world.api_answers()
 
     @property
     def address(self) -> tuple[str, int]:
@@ -114,7 +119,8 @@ class SchedulerProcess:
         self.info("secure_serving.go:211", f"Serving securely on {host}:{port}")
         self.is_serving = True
         self._changed()
-        self._after(self._simulation.between(0.2, 0.5), self._sync)
+        caches = self._start.habits.fills_caches or self._simulation.between(0.2, 0.5)
+        self._after(caches, self._sync)
 
     def _sync(self) -> None:
         """Its caches are filled: the last step before it may lead."""
@@ -156,7 +162,27 @@ class SchedulerProcess:
         self._crash(1, "Error")
 
     def _after(self, seconds: float, action: Callable[[], None]) -> None:
-        self._timers.append(self._simulation.later(max(0.0, seconds), action))
+        self._timers.append(self._simulation.later(max(0.0, seconds), lambda: self.does(action)))
+
+    def does(self, action: Callable[[], None]) -> None:
+        """Now, or when it goes on."""
+        if self._held is None:
+            action()
+        else:
+            self._held.append(action)
+
+    def stop(self) -> None:
+        """SIGSTOP: its port stays open, and nobody answers there."""
+        if self.is_alive and self._held is None:
+            self._held = []
+            self._changed()
+
+    def go_on(self) -> None:
+        due, self._held = self._held or [], None
+        for action in due:
+            if self.is_alive and not self._is_terminating:
+                action()
+        self._changed()
 
     def _crash(self, code: int, reason: str) -> None:
         self._end(code, reason, released=False)
@@ -165,6 +191,11 @@ class SchedulerProcess:
         """SIGTERM: it stops serving and gives the lease back, and is gone soon after."""
         if not self.is_alive or self._is_terminating:
             return  # a second signal changes nothing
+        if self._held is not None:
+            # Taken when it goes on; who asked kills it after its grace.
+            self._held.append(self.terminate)
+            self._simulation.later(_GRACE, self._kill_if_stopped)
+            return
         self._is_terminating = True
         for timer in self._timers:
             timer.cancel()
@@ -173,6 +204,10 @@ class SchedulerProcess:
         self._changed()
         done = self._simulation.between(0.1, 0.3)
         self._after(done, lambda: self._end(0, "Completed", released=True))
+
+    def _kill_if_stopped(self) -> None:
+        if self._held is not None:
+            self.kill()
 
     def kill(self) -> None:
         """Gone without a word: the node lost power, or SIGKILL."""

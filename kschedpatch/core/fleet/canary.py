@@ -33,6 +33,7 @@ RUN_MARK = "KSCHEDPATCH_CANARY_RUN"
 PORT_MARK = "KSCHEDPATCH_CANARY_PORT"
 #: A standby of kubeadm's asks for the lease every 2 to 4.4 s; this one every 0.2 to 0.44 s.
 _RETRY = 0.2
+_KUBEADM_RETRY = 2.0
 _SPARE_KIB = 64 * 1024
 _UNKNOWN_SCHEDULER_KIB = 100 * 1024
 _SECURITY = ("container.apparmor.security.", "container.seccomp.security.", "seccomp.security.")
@@ -105,6 +106,7 @@ def canary_for(
         config=copy,
         health=health._replace(port=0),
         more_requests=_more_requests(live.manifest, planned.manifest),
+        retry=_retry(planned.election),
     )
 
 
@@ -241,6 +243,11 @@ def _stand_by(container: dict[str, Any], held: Election) -> None:
     set_flag(container, "leader-elect-renew-deadline", _spelt(deadline))
     # The elector wants the deadline to exceed 1.2 retries.
     set_flag(container, "leader-elect-retry-period", _spelt(min(_RETRY, deadline / 2)))
+
+
+def _retry(planned: Election | None) -> float:
+    period = planned.durations[2] if planned is not None else None
+    return _KUBEADM_RETRY if period is None else period
 
 
 def _spelt(seconds: float) -> str:

@@ -128,7 +128,7 @@ forget_unit() {
   if has_systemd; then systemctl disable --quiet "$UNIT" 2>/dev/null; fi
 }
 
-# switch run=... [in_place=1] [lease=NAMESPACE/NAME] [canary=1 port=...]: the old pod ends, the new manifest
+# switch run=... [in_place=1] [lease=NAMESPACE/NAME] [canary=1 port=... retry=...]: the old pod ends, the new manifest
 # appears, the canary hands over. After the first rename this goes through to its end whatever becomes of
 # the connection; if it is killed, the dead man restores.
 switch() {
@@ -191,8 +191,8 @@ switch() {
   rm -f "$NEW"
   now && emit_fact switched_cs $((NOW - switch_start))
   # If it takes longer, the watch goes on with it.
-  switch_tries=0
-  until hand_over || [ $switch_tries -ge 120 ]; do
+  switch_tries=0 hand_asked=''
+  until hand_over || [ $switch_tries -ge $((120 + arg_retry)) ]; do
     switch_tries=$((switch_tries + 1))
     sleep 0.03
   done

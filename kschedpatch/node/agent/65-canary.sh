@@ -141,55 +141,86 @@ span_cs() {
   [ $span -le 6000 ] && printf %s $span
 }
 
-# hand_over: the canary lets go of the lease shortly before the new scheduler asks for it for the first
-# time: too early, and nobody leads until then; too late, and its next attempt comes 2 to 4.4 s later.
-# How long it takes from its open port (arg_port) to that attempt, the canary's own log tells: less than a
-# second here, many in a large cluster. The kubelet starts the canary again, as a standby. 1: not yet.
+# hand_over: the canary lets go of the lease shortly before the new scheduler (arg_port) asks for it for the
+# first time: too early, and nobody leads until then; too late, and its next attempt comes a retry period
+# or two later. "Serving securely" in its log is the sign: what follows are its caches, then it asks. The
+# kubelet starts the canary again, as a standby. 1: not yet.
 hand_over() {
   [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] && canary_is_mine || return 0
   listens "$arg_port" || return 1
-  now && hand_start=$NOW
   find_live
-  hand_log=$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log
+  hand_main=$LIVE_PID hand_log=$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log
   POD=$CANARY
   find_live
   POD=kube-scheduler
-  if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then
-    hand_over_awaits "$LIVE_LOGS/0.log"
+  if [ -n "$hand_main" ] && [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then
+    hand_over_awaits "$LIVE_LOGS/0.log" || return 1
     # The new one has ended meanwhile.
     listens "$arg_port" || return 1
-    # It was quicker than the canary: to let go now would leave nobody.
-    grep -qs '[Aa]ttempting to acquire leader lease' "$hand_log" || canary_lets_go
+    has_asked || hold_main
+    if has_asked; then
+      # It was quicker: to let go now would leave nobody until it asks again.
+      free_main
+      ! hand_over_is_early || return 1
+    fi
+    canary_lets_go
+    free_main
   fi
   true 2>/dev/null >"$T/handed"
   return 0
 }
 
+has_asked() { grep -qs '[Aa]ttempting to acquire leader lease' "$hand_log"; }
+
+# hand_over_awaits LOG: whether the moment is there. The canary's own log tells how long its caches took.
+hand_over_awaits() {
+  hand_caches=$(span_cs "$1" 'Serving securely' '[Aa]ttempting to acquire leader lease') || return 0
+  # They take long in a large cluster, and nobody knows how long this time: later is better.
+  if [ $hand_caches -gt 250 ]; then
+    has_asked
+    return
+  fi
+  hand_tries=0
+  until grep -qs 'Serving securely' "$hand_log"; do
+    hand_tries=$((hand_tries + 1))
+    listens "$arg_port" && [ $hand_tries -le 100 ] || return 1
+    sleep 0.03
+  done
+  hand_rest=$((hand_caches * 4 / 10 - 30))
+  [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
+}
+
+# Its first attempt was in vain. The next one comes after its retry period (arg_retry, hundredths of a
+# second) at the earliest: until then the canary goes on.
+hand_over_is_early() {
+  now
+  hand_asked=${hand_asked:-$NOW}
+  [ $NOW -lt $((hand_asked + arg_retry - 30)) ]
+}
+
+# While the canary ends, the new scheduler must not ask: for these tenths of a second it is stopped.
+# Whatever becomes of this shell, it goes on.
+hold_main() {
+  (trap '' HUP INT PIPE TERM && sleep 3 && signal CONT "$hand_main") 3<&- >/dev/null 2>&1 &
+  signal STOP "$hand_main"
+  # What it said last is on its way to its log.
+  sleep 0.02
+}
+
+free_main() { signal CONT "$hand_main"; }
+
+# signal NAME PID. The program, not the shell's own: simulated nodes have one that knows their processes.
+signal() { env kill "-$1" "$2" 2>/dev/null || kill "-$1" "$2" 2>/dev/null; }
+
 canary_lets_go() {
-  # The program, not the shell's own: simulated nodes have one that knows their processes.
-  env kill -TERM "$LIVE_PID" 2>/dev/null || kill -TERM "$LIVE_PID" 2>/dev/null
+  signal TERM "$LIVE_PID"
   emit_step "the canary hands over"
   hand_tries=0
   while [ -d "$R/proc/$LIVE_PID" ] && [ $hand_tries -lt 100 ]; do
     hand_tries=$((hand_tries + 1))
-    sleep 0.05
-  done
-  [ -d "$R/proc/$LIVE_PID" ] || bury "$(first_line "$T/canary-holder")"
-}
-
-# hand_over_awaits LOG: the moment. The new one may be quicker than the canary was, so it is taken early,
-# and earlier still when its log shows how far it is. What the canary's log does not tell counts as 0.
-hand_over_awaits() {
-  hand_all=$(span_cs "$1" 'Generated self-signed cert' '[Aa]ttempting to acquire leader lease')
-  hand_last=$(span_cs "$1" 'Serving securely' '[Aa]ttempting to acquire leader lease')
-  hand_until=$((hand_start + ${hand_all:-${hand_last:-0}} * 6 / 10 - 10))
-  [ $hand_until -le $((hand_start + 100)) ] || emit_step "its caches fill; the canary leads"
-  while now && [ $NOW -lt $hand_until ]; do
-    if grep -qs 'Serving securely' "$hand_log"; then
-      hand_rest=$((${hand_last:-0} * 6 / 10 - 30))
-      [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
-      return
-    fi
+    # It takes longer than it should: that is no reason to keep the new one from its work.
+    [ $hand_tries != 40 ] || free_main
     sleep 0.03
   done
+  [ -d "$R/proc/$LIVE_PID" ] || bury "$(first_line "$T/canary-holder")"
 }

@@ -2,13 +2,13 @@
 # watch: until the scheduler is proven, or the earliest sign that it will not be. The pod's log and the
 # runtime miss four classes of failure: the kubelet's own journal must be read.
 
-# watch run=... want=new|old host=... port=... health=PATH settle=SECONDS timeout=SECONDS [canary=1]
+# watch run=... want=new|old host=... port=... health=PATH settle=SECONDS timeout=SECONDS [canary=1 retry=...]
 # [log=1: readiness proves little here, its log must say that it asks for the lease]
 watch() {
   mine_or_ended
   watch_before=$(first_line "$WATCH/uid")
   watch_cursor=$(first_line "$WATCH/cursor")
-  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0
+  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0 hand_asked=''
   while :; do
     now && watch_age=$((NOW - watch_start))
     hand_over

@@ -6,7 +6,7 @@ read_arguments() {
   arg_path='' arg_image='' arg_file='' arg_word='' arg_mount='' arg_env='' arg_api='' arg_run='' arg_kind=''
   arg_who='' arg_extent='' arg_generation='' arg_config='' arg_same_image='' arg_old='' arg_new='' arg_patch=''
   arg_reason='' arg_in_place='' arg_want='' arg_host='' arg_port='' arg_settle='' arg_timeout='' arg_log=''
-  arg_outcome='' arg_stdin='' arg_health='' arg_canary='' arg_lease=''
+  arg_outcome='' arg_stdin='' arg_health='' arg_canary='' arg_lease='' arg_retry=0
   for argument in "$@"; do
     argument_value=${argument#*=}
     case ${argument%%=*} in
@@ -23,7 +23,7 @@ read_arguments() {
       env) arg_env="$arg_env$argument_value
 " ;;
       api | run | kind | who | extent | generation | config | same_image | old | new | patch | reason | in_place | \
-        want | host | port | settle | timeout | log | outcome | stdin | health | canary | lease)
+        want | host | port | settle | timeout | log | outcome | stdin | health | canary | lease | retry)
         eval "arg_${argument%%=*}=\$argument_value" ;;
       *) stop "$REFUSED" usage "unknown argument ${argument%%=*}" ;;
     esac

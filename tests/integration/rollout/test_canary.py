@@ -51,6 +51,22 @@ def gone(node: SandboxNode) -> bool:
     return not node.path(MANIFEST).exists() and node.wait(lambda: node.live_canary() is None, 20)
 
 
+class Word(NamedTuple):
+    time: float
+    word: str
+
+
+def terms(sandbox: Sandbox, since: float) -> list[Word]:
+    """What electors said from the moment on in which the canary took the lease."""
+    found = []
+    for event in sandbox.events:
+        said = re.search("(attempting|acquired).* lease", event.text)
+        if said and event.time > since:
+            found.append(Word(event.time, said[1]))
+    first = next(index for index, word in enumerate(found) if word.word == "acquired")
+    return found[first:]
+
+
 def test_it_stands_on_all_nodes_before_the_first_is_switched(three: Rig) -> None:
     told: list[Event] = []
     seen: list[list[bool]] = []
@@ -85,8 +101,27 @@ def test_it_does_the_work_while_the_live_one_is_exchanged(tmp_path: Path) -> Non
         assert rig.node.wait(lambda: record.samples[-1].leader == "cp1", 10)
         assert not record.samples[-1].is_canary_leading, "the new one leads in the end"
         assert max(record.without_leader(since)) < unready
+        # It was held until the canary had let go, so its first attempt was not in vain.
+        asked, acquired = terms(sandbox, since)[1:3]
+        assert (asked.word, acquired.word) == ("attempting", "acquired")
+        assert acquired.time - asked.time < 1.5
         assert gone(rig.node)
         assert_clean(rig)
+
+
+def test_where_caches_take_long_the_canary_leads_until_the_next_attempt(tmp_path: Path) -> None:
+    """Nobody knows when the new one will ask first; from then on it is known when it asks next."""
+    with Sandbox(tmp_path, nodes=1, speed=4) as sandbox:
+        rig, since = Rig(sandbox), sandbox.simulation.now()
+        # Logs have the machine's time: there it is a quarter.
+        result = rig.apply(with_image(rig, "example.org/fills-caches-11:v1"), SETTINGS)
+        assert result.exit_code == exitcodes.OK
+        assert not sandbox.record.samples[-1].is_canary_leading
+        asked, acquired = terms(sandbox, since)[1:3]
+        assert acquired.word == "acquired"
+        assert acquired.time - asked.time > 1.8, "not by its first attempt"
+        assert max(sandbox.record.without_leader(since)) < 3.5, "its caches took eleven"
+        assert gone(rig.node)
 
 
 class Case(NamedTuple):

@@ -224,6 +224,34 @@ def test_kill_knows_only_the_nodes_own_processes(node: SandboxNode, shell: Shell
     stop()
 
 
+def test_a_stopped_scheduler_does_nothing_until_it_goes_on(
+    sandbox: Sandbox, node: SandboxNode, shell: Shell
+) -> None:
+    """Its port stays open; it asks for no lease, and takes a signal only when it goes on."""
+    put_canary(node)
+    canary, main = wait_canary(node), live(node)
+    assert shell(f"env kill -STOP {canary.pid}").returncode == 0
+    assert shell(f"env kill -KILL {main.pid}").returncode == 0
+    sandbox.simulation.sleep(18)
+    assert leading(sandbox) != CANARY_POD, "the lease has expired, and it did not take it"
+    stopped = node.live_canary()
+    assert stopped is not None
+    assert (stopped.pid, stopped.ready, 10269 in listening(node)) == (canary.pid, False, True)
+    assert shell(f"env kill -TERM {canary.pid}; env kill -CONT {canary.pid}").returncode == 0
+    assert node.wait(lambda: not node.path(f"/proc/{canary.pid}").exists(), 5)
+    assert wait_canary(node).restarts == 1
+
+
+def test_a_stopped_scheduler_that_is_to_end_is_killed_after_its_grace(
+    node: SandboxNode, shell: Shell
+) -> None:
+    put_canary(node)
+    canary = wait_canary(node)
+    assert shell(f"env kill -STOP {canary.pid}; env kill -TERM {canary.pid}").returncode == 0
+    assert not node.wait(lambda: not node.path(f"/proc/{canary.pid}").exists(), 20)
+    assert node.wait(lambda: not node.path(f"/proc/{canary.pid}").exists(), 20)
+
+
 def test_the_kernels_table_of_listeners_shows_who_serves(sandbox: Sandbox) -> None:
     node = sandbox.nodes[0]
     header, first, *_ = node.path("/proc/net/tcp").read_text().splitlines()
