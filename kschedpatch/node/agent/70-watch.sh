@@ -20,7 +20,7 @@ watch() {
         watch_bad two-leaders "the canary leads although the live scheduler does: they do not elect on the same lease"
       fi
     else
-      [ -z "$watch_ready" ] || watch_bad crash "it ended after it had been ready"
+      [ -z "$watch_ready" ] || watch_falls "it ended after it had been ready"
       watch_step "waiting for the kubelet to start it"
     fi
     # Each of these starts processes: not at every turn.
@@ -65,8 +65,8 @@ watch_running() {
       emit_fact uid "$LIVE_UID"
       watch_step "ready"
     fi
-    [ "$LIVE_PID" = "$watch_pid" ] || watch_bad crash "it was restarted after it had been ready"
-    if [ $((watch_age - watch_ready)) -ge $((arg_settle * 100)) ]; then
+    [ "$LIVE_PID" = "$watch_pid" ] || watch_falls "it was restarted after it had been ready"
+    if [ -n "$watch_ready" ] && [ $((watch_age - watch_ready)) -ge $((arg_settle * 100)) ]; then
       emit_fact restarts "$(newest_log "$LIVE_LOGS")"
       [ "$arg_canary" != 1 ] || canary_goes
       emit_fact buried "$(first_line "$T/buried")"
@@ -74,10 +74,18 @@ watch_running() {
       exit 0
     fi
   elif [ -n "$watch_ready" ] && [ "$LIVE_PID" != "$watch_pid" ]; then
-    watch_bad crash "it was restarted after it had been ready"
+    watch_falls "it was restarted after it had been ready"
   elif [ -z "$watch_ready" ]; then
     watch_step "running, not ready yet"
   fi
+}
+
+# watch_falls WORDS: a new one has failed. After a restore there is nothing better to go to: the kubelet
+# starts the old one again, and that start counts.
+watch_falls() {
+  [ "$arg_want" = old ] || watch_bad crash "$1"
+  watch_ready=''
+  watch_step "$1"
 }
 
 # Up to 1.30 health proves that it serves, not that it can work: a scheduler that lacks a right hangs
@@ -91,12 +99,12 @@ watch_log_agrees() {
 known_logs() { sed -n "s/^$1 //p" "$WATCH/logs" 2>/dev/null | head -n 1; }
 
 watch_log_signs() {
+  [ "$arg_want" = new ] || return 0
   for watch_directory in "$LOGS/kube-system_$POD"-*; do
     watch_uid=${watch_directory##*_}
     if [ ! -d "$watch_directory/$POD" ] || ! is_wanted "$watch_uid"; then continue; fi
     watch_known=$(known_logs "$watch_uid")
     watch_newest=$(newest_log "$watch_directory/$POD")
-    # The old one's own count goes on when it comes back; a new one starts anew.
     [ "$watch_newest" -gt "${watch_known:--1}" ] || continue
     watch_log=$watch_directory/$POD/$watch_newest.log
     if [ "$watch_newest" -gt $((${watch_known:--1} + 1)) ]; then

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import pytest
 
 from kschedpatch.model import exitcodes
-from kschedpatch.model.events import Phase, State
+from kschedpatch.model.events import Event, Phase, State
 from kschedpatch.model.fleetplan import FleetPlan
 from kschedpatch.model.rollout import FailureReason, NodeOutcome
+from kschedpatch.sandbox.imagehabits import MAIN_POD
 from kschedpatch.sandbox.node import SandboxNode
 from kschedpatch.sandbox.sandbox import Sandbox
 from tests.forced.manifests import BROKEN, STRANGE_CONFIG, STRANGE_TEXT
@@ -186,3 +187,29 @@ def test_what_a_failed_run_brought_does_not_stay(one: Rig) -> None:
     assert one.apply(patch(one.fresh_v()), SETTINGS).exit_code == exitcodes.OK
     assert failed
     assert not failed & {path.name for path in generations.iterdir()}
+
+
+def test_an_old_scheduler_that_ends_once_more_is_waited_for(one: Rig) -> None:
+    """After a restore there is nothing better to go to: the kubelet's next start counts."""
+    struck: list[int] = []
+
+    def strike(event: Event) -> None:
+        live = one.node.live()
+        if (event.phase, event.text) == (Phase.RESTORE, "ready") and live and not struck:
+            struck.append(live.pid)
+            run = one.node.kubelet.run_of(MAIN_POD)
+            with one.sandbox.simulation.lock:
+                assert run is not None
+                assert run.process is not None
+                run.process.kill()
+
+    one.node.add_image("example.org/crash-after-1:v1")
+    result = one.apply(image("example.org/crash-after-1:v1"), SETTINGS, listener=strike)
+    assert struck
+    assert result.exit_code == exitcodes.ROLLED_BACK
+    assert [node.outcome for node in result.nodes] == [NodeOutcome.RESTORED]
+    live = one.node.live()
+    assert live is not None
+    assert live.ready
+    assert live.pid not in struck
+    assert_clean(one)
