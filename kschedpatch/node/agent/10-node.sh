@@ -74,28 +74,29 @@ names_of_run() {
 # and the pod's log directory tells its name. No runtime has to be asked.
 find_live() {
   LIVE_PID='' LIVE_UID='' LIVE_LOGS=''
-  for live_file in $(grep -lsE "/pods/[0-9a-f]{32}/containers/$POD/" "$R"/proc/[0-9]*/mountinfo 2>/dev/null); do
-    live_uid=$(sed -n "s#.*/pods/\([0-9a-f]\{32\}\)/containers/$POD/.*#\1#p" "$live_file" 2>/dev/null | head -n 1)
+  for live_found in $(grep -osHE "/pods/[0-9a-f]{32}/containers/$POD/" "$R"/proc/[0-9]*/mountinfo 2>/dev/null); do
+    live_uid=${live_found#*:/pods/}
+    live_uid=${live_uid%%/*}
     for live_logs in "$LOGS/kube-system_$POD"-*_"$live_uid"; do
-      if [ -n "$live_uid" ] && [ -d "$live_logs" ]; then
-        live_file=${live_file%/mountinfo}
-        LIVE_PID=${live_file##*/} LIVE_UID=$live_uid LIVE_LOGS=$live_logs/$POD
+      if [ -d "$live_logs" ]; then
+        live_found=${live_found%%/mountinfo:*}
+        LIVE_PID=${live_found##*/} LIVE_UID=$live_uid LIVE_LOGS=$live_logs/$POD
         return
       fi
     done
   done
 }
 
-# newest_log DIRECTORY: the number of its last log, which is the restart count; -1 without any
+# newest_log DIRECTORY: the number of its last log, which is the restart count; -1 without any. Into the
+# variable NEWEST, as with NOW.
 newest_log() {
-  newest=-1
+  NEWEST=-1
   for log_file in "$1"/*.log; do
     log_number=${log_file##*/}
     log_number=${log_number%.log}
     case $log_number in '' | *[!0-9]*) continue ;; esac
-    [ "$log_number" -le $newest ] || newest=$log_number
+    [ "$log_number" -le $NEWEST ] || NEWEST=$log_number
   done
-  printf %s $newest
 }
 
 # The node's name in the cluster: from the logs of the last scheduler's pod, else the host's.
@@ -112,7 +113,8 @@ node_name() {
 
 # listens PORT: does anybody on this node? No connection is made for it.
 listens() {
-  grep -qsE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F]+:0000 0A " "$R/proc/net/tcp" "$R/proc/net/tcp6"
+  if [ "$1" != "${listens_port:-}" ]; then listens_port=$1 listens_hex=$(printf %04X "$1"); fi
+  grep -qsE "^ *[0-9]+: [0-9A-F]+:$listens_hex [0-9A-F]+:0000 0A " "$R/proc/net/tcp" "$R/proc/net/tcp6"
 }
 
 # answer URL: what a health endpoint says, one line

@@ -96,7 +96,8 @@ facts_live() {
       *) break ;;
     esac
   done
-  emit_fact live "$LIVE_UID $LIVE_PID $(newest_log "$LIVE_LOGS") $facts_ready"
+  newest_log "$LIVE_LOGS"
+  emit_fact live "$LIVE_UID $LIVE_PID $NEWEST $facts_ready"
   # Its configuration as it sees it: on what it elects stands there.
   facts_file=$(tr '\000' '\n' <"$R/proc/$LIVE_PID/cmdline" 2>/dev/null | sed -n -e 's/^--config=//p' -e '/^--config$/{n;p;}' | tail -n 1)
   facts_file=$R/proc/$LIVE_PID/root$facts_file

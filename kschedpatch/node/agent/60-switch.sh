@@ -245,7 +245,8 @@ remember_logs() {
       for remember_directory in "$LOGS"/kube-system_kube-scheduler-*/kube-scheduler "$LOGS/kube-system_$CANARY"-*/"$CANARY"; do
         if [ -d "$remember_directory" ]; then
           remember_pod=${remember_directory%/*}
-          printf '%s %s\n' "${remember_pod##*_}" "$(newest_log "$remember_directory")" >>"$T/logs"
+          newest_log "$remember_directory"
+          printf '%s %s\n' "${remember_pod##*_}" "$NEWEST" >>"$T/logs"
         fi
       done
     journal_cursor >"$T/cursor"

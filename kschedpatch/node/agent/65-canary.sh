@@ -124,7 +124,7 @@ bury() {
 }
 
 # has_acquired LOGS: the process of the newest log leads, or it would have ended. Rotated parts count.
-has_acquired() { grep -qs '[Ss]uccessfully acquired lease' "$1/$(newest_log "$1").log"*; }
+has_acquired() { newest_log "$1" && grep -qs '[Ss]uccessfully acquired lease' "$1/$NEWEST.log"*; }
 
 # log_cs FILE TEXT: when the log first said this, in hundredths of a second of its day
 log_cs() {
@@ -149,7 +149,8 @@ hand_over() {
   [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] && canary_is_mine || return 0
   listens "$arg_port" || return 1
   find_live
-  hand_main=$LIVE_PID hand_log=$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log
+  newest_log "$LIVE_LOGS"
+  hand_main=$LIVE_PID hand_log=$LIVE_LOGS/$NEWEST.log
   POD=$CANARY
   find_live
   POD=kube-scheduler

@@ -67,7 +67,8 @@ watch_running() {
     fi
     [ "$LIVE_PID" = "$watch_pid" ] || watch_falls "it was restarted after it had been ready"
     if [ -n "$watch_ready" ] && [ $((watch_age - watch_ready)) -ge $((arg_settle * 100)) ]; then
-      emit_fact restarts "$(newest_log "$LIVE_LOGS")"
+      newest_log "$LIVE_LOGS"
+      emit_fact restarts "$NEWEST"
       [ "$arg_canary" != 1 ] || canary_goes
       emit_fact buried "$(first_line "$T/buried")"
       emit_end "$DONE"
@@ -92,23 +93,30 @@ watch_falls() {
 # before it asks for the lease.
 watch_log_agrees() {
   [ "$arg_log" = 1 ] || return 0
-  grep -qsE '[Aa]ttempting to acquire leader lease|[Ss]uccessfully acquired lease|Leader election.*disabled' "$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log"
+  newest_log "$LIVE_LOGS"
+  grep -qsE '[Aa]ttempting to acquire leader lease|[Ss]uccessfully acquired lease|Leader election.*disabled' "$LIVE_LOGS/$NEWEST.log"
 }
 
-# known_logs UID: the last log that this pod had before the switch
-known_logs() { sed -n "s/^$1 //p" "$WATCH/logs" 2>/dev/null | head -n 1; }
+# known_logs UID: the last log that this pod had before the switch; nothing where it had none. Into KNOWN.
+known_logs() {
+  KNOWN=''
+  if [ ! -r "$WATCH/logs" ]; then return; fi
+  while read -r known_uid known_last; do
+    if [ "$known_uid" = "$1" ]; then KNOWN=$known_last && break; fi
+  done <"$WATCH/logs"
+}
 
 watch_log_signs() {
   [ "$arg_want" = new ] || return 0
   for watch_directory in "$LOGS/kube-system_$POD"-*; do
     watch_uid=${watch_directory##*_}
     if [ ! -d "$watch_directory/$POD" ] || ! is_wanted "$watch_uid"; then continue; fi
-    watch_known=$(known_logs "$watch_uid")
-    watch_newest=$(newest_log "$watch_directory/$POD")
-    [ "$watch_newest" -gt "${watch_known:--1}" ] || continue
-    watch_log=$watch_directory/$POD/$watch_newest.log
-    if [ "$watch_newest" -gt $((${watch_known:--1} + 1)) ]; then
-      watch_log=$watch_directory/$POD/$((watch_newest - 1)).log
+    known_logs "$watch_uid"
+    newest_log "$watch_directory/$POD"
+    [ "$NEWEST" -gt "${KNOWN:--1}" ] || continue
+    watch_log=$watch_directory/$POD/$NEWEST.log
+    if [ "$NEWEST" -gt $((${KNOWN:--1} + 1)) ]; then
+      watch_log=$watch_directory/$POD/$((NEWEST - 1)).log
       watch_line=$(crash_line "$watch_log")
       watch_bad crash "${watch_line:-it ended without a word: $(exit_record "$watch_uid")}"
     elif [ "$LIVE_UID" != "$watch_uid" ] && grep -qsaE 'command failed|Error: |panic:|fatal error' "$watch_log"; then
@@ -154,10 +162,12 @@ watch_runtime_signs() {
   [ "$arg_want" = new ] && there crictl && [ -z "$LIVE_PID" ] || return 0
   for watch_directory in "$LOGS/kube-system_$POD"-*; do
     watch_uid=${watch_directory##*_}
-    if [ ! -d "$watch_directory" ] || [ "$watch_uid" = "$watch_before" ] || [ -n "$(known_logs "$watch_uid")" ]; then continue; fi
+    known_logs "$watch_uid"
+    if [ ! -d "$watch_directory" ] || [ "$watch_uid" = "$watch_before" ] || [ -n "$KNOWN" ]; then continue; fi
     watch_line=$(exit_record "$watch_uid")
     [ -n "$watch_line" ] || continue
-    watch_log=$watch_directory/$POD/$(newest_log "$watch_directory/$POD").log
+    newest_log "$watch_directory/$POD"
+    watch_log=$watch_directory/$POD/$NEWEST.log
     watch_bad crash "it exited (code and reason: $watch_line); $(crash_line "$watch_log")"
   done
 }
@@ -186,7 +196,8 @@ watch_event_signs() {
 
 # watch_bad CLASS WORDS: with what the scheduler and the kubelet said last
 watch_bad() {
-  watch_report=$(tail -n 30 "${watch_log:-$LIVE_LOGS/$(newest_log "$LIVE_LOGS").log}" 2>/dev/null | cut -c1-1000)
+  newest_log "$LIVE_LOGS"
+  watch_report=$(tail -n 30 "${watch_log:-$LIVE_LOGS/$NEWEST.log}" 2>/dev/null | cut -c1-1000)
   emit_lines log "$watch_report"
   emit_lines journal "$(journal_since | tail -n 12 | cut -c1-1000)"
   emit_fact after_cs "$watch_age"

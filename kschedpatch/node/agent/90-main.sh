@@ -58,7 +58,8 @@ by_hand() {
   find_manifest
   find_live
   if [ -n "$LIVE_PID" ]; then
-    echo "kube-scheduler runs: process $LIVE_PID, pod $LIVE_UID, log $LIVE_LOGS/$(newest_log "$LIVE_LOGS").log"
+    newest_log "$LIVE_LOGS"
+    echo "kube-scheduler runs: process $LIVE_PID, pod $LIVE_UID, log $LIVE_LOGS/$NEWEST.log"
   else
     echo "kube-scheduler does not run"
   fi

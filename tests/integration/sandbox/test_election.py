@@ -50,6 +50,9 @@ class Scheduler:
 
     def leads(self, lease: str) -> None: ...
 
+    def does(self, action: Callable[[], None]) -> None:
+        action()
+
     def lose_lease(self) -> None:
         self.lost_at = self._world.simulation.at
         self.leave(released=False)
