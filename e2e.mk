@@ -14,6 +14,8 @@ E2E_TESTS := $(E2E_PYTHON) -m pytest tests/e2e -vv --durations=10 --durations-mi
 # Both sizes of a cluster, unless one is asked for.
 OUTAGE_NODES = $(if $(filter file,$(origin NODES)),,--nodes $(NODES))
 REPEAT ?= 5
+# Letters of tests/e2e/outage/table.py; empty: all ways.
+WAYS ?=
 
 .PHONY: e2e e2e-full outage cluster-up cluster-down cluster-ssh cluster-status
 
@@ -32,7 +34,7 @@ e2e-full:
 
 # One table: seconds without a scheduler, by hand and by kschedpatch. An hour or so.
 outage:
-	$(E2E_PYTHON) -m tests.e2e.outage --kubernetes $(KUBERNETES) --repeat $(REPEAT) $(OUTAGE_NODES)
+	$(E2E_PYTHON) -m tests.e2e.outage --kubernetes $(KUBERNETES) --repeat $(REPEAT) $(OUTAGE_NODES) $(if $(WAYS),--ways $(WAYS))
 
 cluster-up:
 	$(E2E_RIG) up --kubernetes $(KUBERNETES) --nodes $(NODES)
