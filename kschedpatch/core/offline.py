@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from kschedpatch.core.clusterobjects import object_files, rbac_for
 from kschedpatch.core.kubeversions import image_is_stock
 from kschedpatch.core.patchinput import PatchInput
-from kschedpatch.core.schedconfig.checks import Surroundings, config_findings
+from kschedpatch.core.schedconfig.checks import Surroundings
 from kschedpatch.core.schedconfig.election import election
-from kschedpatch.core.schedconfig.read import ConfigText, config_text, read_config
-from kschedpatch.core.schedconfig.versions import version_findings
+from kschedpatch.core.schedconfig.judge import judge, judge_config
+from kschedpatch.core.schedconfig.read import config_text
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion, unsupported
@@ -41,7 +41,7 @@ def lint_patch(
     chosen = election(config.value if config else {}, {})
     if config is not None:
         around = Surroundings(minor=_minor(version), stock_image=stock)
-        findings += _config(config, around)
+        findings += judge_config(config, around)
     rbac = rbac_for(given, version, chosen)
     return in_reading_order((*findings, *rbac.findings, *object_files(given).findings))
 
@@ -50,8 +50,6 @@ def lint_config(
     data: bytes, file: str, manifest: Manifest | None, version: KubeVersion | None
 ) -> tuple[Finding, ...]:
     """A bare configuration; a manifest adds its flags, mounts, image and version."""
-    reading = read_config(data, file)
-    findings = [*_unknown_version(version), *reading.findings]
     around = Surroundings(minor=_minor(version))
     if manifest is not None:
         from kschedpatch.core.manifest.flags import effective
@@ -64,16 +62,7 @@ def lint_config(
             stock_image=image_is_stock(str(container.get("image"))),
             mounted=mount_paths(container),
         )
-    if reading.config is not None:
-        findings += _config(reading.config, around)
-        if reading.config.value.get("apiVersion") is None:
-            message = "apiVersion is missing"
-            findings.append(reading.config.at("C002", (), message))
-    return in_reading_order(findings)
-
-
-def _config(config: ConfigText, around: Surroundings) -> list[Finding]:
-    return [*version_findings(config, around.minor), *config_findings(config, around)]
+    return in_reading_order((*_unknown_version(version), *judge(data, file, around)))
 
 
 def _minor(version: KubeVersion | None) -> int | None:
