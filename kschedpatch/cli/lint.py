@@ -27,6 +27,13 @@ def lint(
         typer.Option(metavar="FILE", help="The manifest that the patch or configuration is for."),
     ] = None,
     kubernetes_version: options.Version = None,
+    known_plugins: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Plugins of the scheduler's image beside Kubernetes' own: any other is an error.",
+        ),
+    ] = None,
     output: options.Output = Format.TABLE,
     image: options.Image = None,
     image_archive: options.ImageArchive = None,
@@ -47,6 +54,9 @@ def lint(
     from kschedpatch.report.findings import finding_lines, summary
 
     version = options.parsed_version(kubernetes_version)
+    known = None
+    if known_plugins is not None:
+        known = tuple(name.strip() for name in known_plugins.split(",") if name.strip())
     flags = options.quick_flags(
         image, image_archive, binary, config, mount, device_plugins, arg, rbac
     )
@@ -60,10 +70,10 @@ def lint(
 
         loaded = load_manifest(manifest)
     if file is not None and recipe is None:
-        findings = lint_path(file, flags, loaded.manifest if loaded else None, version)
+        findings = lint_path(file, flags, loaded.manifest if loaded else None, version, known)
     else:
         patch = options.loaded_patch(file, recipe, flags)
-        findings = lint_loaded(patch, loaded.manifest if loaded else None, version)
+        findings = lint_loaded(patch, loaded.manifest if loaded else None, version, known)
     findings = in_reading_order((*findings, *(loaded.findings if loaded else ())))
     outcome = Outcome("LintResult", findings)
     options.show(

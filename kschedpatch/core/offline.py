@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def lint_patch(
-    given: PatchInput, manifest: Manifest | None, version: KubeVersion | None
+    given: PatchInput,
+    manifest: Manifest | None,
+    version: KubeVersion | None,
+    known_plugins: tuple[str, ...] | None = None,
 ) -> tuple[Finding, ...]:
     """With a manifest, what its plan finds; without one, what patch and files alone show."""
     if manifest is not None:
@@ -31,7 +34,8 @@ def lint_patch(
         choice = choose_base(manifest, None)
         if choice.base is None:
             return choice.findings
-        return plan_static_pod(given, choice.base, version=version).findings
+        plan = plan_static_pod(given, choice.base, version=version, known_plugins=known_plugins)
+        return plan.findings
     findings = [*_unknown_version(version)]
     config, problems = config_text(given)
     findings += problems
@@ -40,17 +44,21 @@ def lint_patch(
     stock = not own and (scheduler.image is None or image_is_stock(scheduler.image))
     chosen = election(config.value if config else {}, {})
     if config is not None:
-        around = Surroundings(minor=_minor(version), stock_image=stock)
+        around = Surroundings(_minor(version), stock_image=stock, known_plugins=known_plugins)
         findings += judge_config(config, around)
     rbac = rbac_for(given, version, chosen)
     return in_reading_order((*findings, *rbac.findings, *object_files(given).findings))
 
 
 def lint_config(
-    data: bytes, file: str, manifest: Manifest | None, version: KubeVersion | None
+    data: bytes,
+    file: str,
+    manifest: Manifest | None,
+    version: KubeVersion | None,
+    known_plugins: tuple[str, ...] | None = None,
 ) -> tuple[Finding, ...]:
     """A bare configuration; a manifest adds its flags, mounts, image and version."""
-    around = Surroundings(minor=_minor(version))
+    around = Surroundings(_minor(version), known_plugins=known_plugins)
     if manifest is not None:
         from kschedpatch.core.manifest.flags import effective
         from kschedpatch.core.manifest.mounts import mount_paths
@@ -61,6 +69,7 @@ def lint_config(
             flags=effective(container),
             stock_image=image_is_stock(str(container.get("image"))),
             mounted=mount_paths(container),
+            known_plugins=known_plugins,
         )
     return in_reading_order((*_unknown_version(version), *judge(data, file, around)))
 

@@ -20,15 +20,12 @@ from kschedpatch.core.manifest.flags import effective, remove_flag, set_flag
 from kschedpatch.core.manifest.mounts import mount_paths
 from kschedpatch.core.manifest.validate import judge
 from kschedpatch.core.patchinput import PatchInput
-from kschedpatch.core.schedconfig.checks import (
-    Surroundings,
-    config_findings,
-)
+from kschedpatch.core.schedconfig.checks import Surroundings
 from kschedpatch.core.schedconfig.complete import INSECURE_LOOPBACK, complete
 from kschedpatch.core.schedconfig.election import election
 from kschedpatch.core.schedconfig.extenders import service_names
+from kschedpatch.core.schedconfig.judge import judge_config
 from kschedpatch.core.schedconfig.read import ConfigText, config_text
-from kschedpatch.core.schedconfig.versions import version_findings
 from kschedpatch.core.staging import Staged, stage_binary, stage_config, stage_files
 from kschedpatch.core.yamltext.nodes import Node, same
 from kschedpatch.core.yamltext.places import Places
@@ -49,12 +46,15 @@ def plan_static_pod(
     current: Manifest | None = None,
     version: KubeVersion | None = None,
     host_types: Mapping[str, str] | None = None,
+    known_plugins: tuple[str, ...] | None = None,
 ) -> Plan:
     """``base`` is what the patch is applied to, ``current`` what stands there now (the base, if it
     is not given). ``host_types`` is what a node says its paths are (File, Directory, …); empty
-    offline."""
+    offline. ``known_plugins``: what the image has beside the scheduler's own, if somebody knows."""
     before = (current or base).text
-    return _Planner(given, base, before, version or base.version, host_types or {}).plan()
+    planner = _Planner(given, base, before, version or base.version, host_types or {})
+    planner.known_plugins = known_plugins
+    return planner.plan()
 
 
 class _Planner:
@@ -73,6 +73,7 @@ class _Planner:
         self.version = version
         self.minor = version.minor if version else None
         self.host_types = host_types
+        self.known_plugins: tuple[str, ...] | None = None
         self.findings: list[Finding] = []
         self.pod = base.pod
         self.container: dict[str, Any] = self.pod["spec"]["containers"][base.container_index]
@@ -283,9 +284,9 @@ class _Planner:
             flags=effective(self.container),
             stock_image=not own and image_is_stock(str(self.container.get("image"))),
             mounted=mount_paths(self.container),
+            known_plugins=self.known_plugins,
         )
-        yield from version_findings(config, minor)
-        yield from config_findings(config, around)
+        yield from judge_config(config, around)
 
     def _policy_findings(self) -> Iterator[Finding]:
         if self.minor is None or self.minor < 23:

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def lint_path(
-    name: str, flags: QuickFlags, manifest: Manifest | None, version: KubeVersion | None
+    name: str,
+    flags: QuickFlags,
+    manifest: Manifest | None,
+    version: KubeVersion | None,
+    known_plugins: tuple[str, ...] | None = None,
 ) -> tuple[Finding, ...]:
     """Findings for a file, standard input (``-``), or a manifests directory."""
     if name not in {"-", ""} and is_directory(Path(name)):
@@ -38,12 +42,12 @@ def lint_path(
         return (error.finding(name or "-f"),)
     kind = _kind_of(source.data)
     if kind == PATCH_KIND:
-        return lint_loaded(load_patch(source, flags), manifest, version)
+        return lint_loaded(load_patch(source, flags), manifest, version, known_plugins)
     beside_pod = kind == "Pod" and manifest is not None
     if kind in {CONFIG_KIND, "Pod"} and (flags.given or beside_pod):
         return (_not_a_patch(source.name, f"a {kind}"),)
     if kind == CONFIG_KIND:
-        return lint_config(source.data, source.name, manifest, version)
+        return lint_config(source.data, source.name, manifest, version, known_plugins)
     if kind == "Pod":
         from kschedpatch.inputs.manifestfile import lint_manifest
 
@@ -57,11 +61,15 @@ def _not_a_patch(name: str, what: str) -> Finding:
 
 
 def lint_loaded(
-    loaded: LoadedPatch, manifest: Manifest | None, version: KubeVersion | None
+    loaded: LoadedPatch,
+    manifest: Manifest | None,
+    version: KubeVersion | None,
+    known_plugins: tuple[str, ...] | None = None,
 ) -> tuple[Finding, ...]:
     if loaded.given is None:
         return in_reading_order(loaded.findings)
-    return in_reading_order((*loaded.findings, *lint_patch(loaded.given, manifest, version)))
+    findings = lint_patch(loaded.given, manifest, version, known_plugins)
+    return in_reading_order((*loaded.findings, *findings))
 
 
 def _kind_of(data: bytes) -> str:

@@ -208,9 +208,10 @@ _CONFIG = (
     Code("C004", _WARNING, "deprecated apiVersion",
          "The next minors no longer read it."),
     Code("C005", _ERROR, "unknown plugin",
-         "The stock scheduler of this minor has no such plugin and exits at once."),
+         "The stock scheduler of this minor has no such plugin and exits at once. (For another "
+         "image: `--known-plugins` does not list it.)"),
     Code("C006", _ERROR, "resourceLock",
-         "Only `leases` is left (≥ 1.27)."),
+         "Only `leases` is left (≥ 1.27; `endpoints` and `configmaps` went with 1.24)."),
     Code("C007", _ERROR, "more than one binder",
          "At most one extender may have a bindVerb."),
     Code("C008", _ERROR, "managed resource twice",
@@ -252,6 +253,50 @@ _CONFIG = (
     Code("C022", _WARNING, "Service name that does not resolve",
          "A pod in the host's network asks the node's resolver, which knows no Services, unless "
          "dnsPolicy is ClusterFirstWithHostNet."),
+    Code("C023", _ERROR, "plugin at a point that it does not extend",
+         "The scheduler exits with «plugin … does not extend … plugin»."),
+    Code("C024", _ERROR, "plugin enabled twice",
+         "The scheduler exits with «plugin … already registered»."),
+    Code("C025", _ERROR, "number of queueSort or placementGenerate plugins",
+         "Exactly one plugin sorts the queue, and at most one generates placements. A queueSort "
+         "of your own goes with PrioritySort disabled."),
+    Code("C026", _ERROR, "no plugin that binds",
+         "At least one bind plugin is needed; DefaultBinder was disabled and nothing put in its "
+         "place."),
+    Code("C027", _ERROR, "plugin of the past",
+         "Configurations of this version may not name it any more, whether the scheduler still "
+         "has it or not."),
+    Code("C028", _ERROR, "value out of bounds",
+         "The scheduler validates the field and exits."),
+    Code("C029", _ERROR, "name of a profile",
+         "Each of several profiles needs a schedulerName of its own."),
+    Code("C030", _ERROR, "plugin arguments",
+         "The scheduler refuses them, when it reads the configuration or when it builds the "
+         "plugin."),
+    Code("C031", _ERROR, "arguments of another kind",
+         "kind and apiVersion of a plugin's arguments may be left out; if they stand there, they "
+         "must be the plugin's and the configuration's."),
+    Code("C032", _ERROR, "arguments given twice",
+         "A plugin may stand in a profile's pluginConfig once."),
+    Code("C033", _ERROR, "extender that the scheduler refuses",
+         "A prioritizeVerb needs a weight, managed resources are extended resources, a CA excludes "
+         "`insecure`, and ignoredByScheduler needs NodeResourcesFit in every profile."),
+    Code("C034", _WARNING, "name without effect",
+         "The scheduler ignores unknown names under `disabled`, and arguments of plugins that "
+         "are not enabled."),
+    Code("C035", _NOTE, "plugin that is left to the preflight",
+         "The image may have plugins of its own. `lint --known-plugins` says which; the preflight "
+         "asks the image itself."),
+    Code("C036", _WARNING, "delayCacheUntilActive",
+         "A standby fills its caches only when it leads, so it is never ready before: with a "
+         "readiness probe the pod stays unready, and a roll-out waits for it in vain."),
+    Code("C038", _WARNING, "filter without its preFilter",
+         "The plugin's filter reads what its preFilter stored; without that it fails for every "
+         "pod."),
+    Code("C039", _WARNING, "HTTPS without a CA",
+         "The scheduler then checks no certificate at all."),
+    Code("C040", _NOTE, "file that the scheduler reads at its start",
+         "It must be in the container, by a mount; where it is missing, the scheduler exits."),
 )
 
 _RBAC = (

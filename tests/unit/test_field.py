@@ -153,13 +153,16 @@ def test_field_11_an_unknown_plugin_is_an_error_for_the_stock_image() -> None:
     assert finding.code == "C005"
     assert "NodeResourcesFit" in finding.hint
     own = {"config": {"inline": {"profiles": profiles}}, "scheduler": {"image": "own/x:v1.34.2"}}
-    assert codes(planned(own)) == []
+    assert codes(planned(own)) == ["C035"]  # a note: the preflight asks the image
 
 
-def test_field_12_only_leases_can_be_locked() -> None:
-    text = "leaderElection:\n  resourceLock: endpoints\n"
-    assert "C006" in config_codes(text)
-    assert "C006" not in config_codes(text, minor=26)
+@pytest.mark.parametrize(
+    ("lock", "last"), [("leases", 36), ("endpointsleases", 26), ("endpoints", 23), ("nonsense", 0)]
+)
+def test_field_12_locks_that_are_left(lock: str, last: int) -> None:
+    text = f"leaderElection:\n  resourceLock: {lock}\n"
+    for minor in (23, 24, 26, 27, 34, 36):
+        assert ("C006" in config_codes(text, minor=minor)) is (minor > last)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-_DURATION = re.compile(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m|h)", re.ASCII)
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+from kschedpatch.core.schedconfig.durations import nanoseconds
+
+_TRUE = frozenset(["1", "t", "T", "TRUE", "true", "True"])
+_DURATIONS = (
+    ("leader-elect-lease-duration", "leaseDuration", "15s"),
+    ("leader-elect-renew-deadline", "renewDeadline", "10s"),
+    ("leader-elect-retry-period", "retryPeriod", "2s"),
+)
 
 
 class Election(NamedTuple):
@@ -20,37 +25,42 @@ class Election(NamedTuple):
     lock: str
 
 
-def election(value: dict[str, Any], flags: Mapping[str, str]) -> Election:
+def election(value: Mapping[str, Any], flags: Mapping[str, str]) -> Election:
     section = value.get("leaderElection")
     section = section if isinstance(section, dict) else {}
 
-    def pick(flag: str, key: str, default: Any) -> Any:
+    def pick(flag: str, key: str, default: str) -> str:
         if flag in flags:
             return flags[flag]
-        return section.get(key) if section.get(key) not in (None, "") else default
+        return str(section.get(key) or default)
 
-    enabled = pick("leader-elect", "leaderElect", True)
+    def duration(flag: str, key: str, default: str) -> float | None:
+        # In the file zero is «not set»; a flag means what it says.
+        if flag not in flags and seconds(section.get(key)) == 0:
+            return seconds(default)
+        return seconds(pick(flag, key, default))
+
+    wanted = section.get("leaderElect")
+    lease, renew, retry = (duration(*which) for which in _DURATIONS)
     return Election(
-        enabled=enabled
-        if isinstance(enabled, bool)
-        else str(enabled).lower() in {"true", "1", "t"},
-        name=str(pick("leader-elect-resource-name", "resourceName", "kube-scheduler")),
-        namespace=str(pick("leader-elect-resource-namespace", "resourceNamespace", "kube-system")),
-        durations=(
-            seconds(pick("leader-elect-lease-duration", "leaseDuration", "15s")),
-            seconds(pick("leader-elect-renew-deadline", "renewDeadline", "10s")),
-            seconds(pick("leader-elect-retry-period", "retryPeriod", "2s")),
-        ),
-        lock=str(pick("leader-elect-resource-lock", "resourceLock", "leases")),
+        enabled=flags["leader-elect"] in _TRUE if "leader-elect" in flags else wanted is not False,
+        name=pick("leader-elect-resource-name", "resourceName", "kube-scheduler"),
+        namespace=pick("leader-elect-resource-namespace", "resourceNamespace", "kube-system"),
+        durations=(lease, renew, retry),
+        lock=pick("leader-elect-resource-lock", "resourceLock", "leases"),
     )
 
 
 def duration_problems(chosen: Election) -> Iterator[tuple[str, str]]:
-    """Which duration, and why the elector ends the scheduler with it. The second is found by no
-    reader of the configuration, only at run time."""
-    lease, renew, retry = chosen.durations
+    """Which duration, and why the scheduler ends with it. The last rule is found by no reader of
+    the configuration, only by the elector at run time."""
     if not chosen.enabled:
         return
+    lease, renew, retry = chosen.durations
+    keys = ("leaseDuration", "renewDeadline", "retryPeriod")
+    for key, span in zip(keys, chosen.durations, strict=True):
+        if span is not None and span <= 0:
+            yield key, f"{key} ({span:g} s) must be positive"
     if lease is not None and renew is not None and lease <= renew:
         yield (
             "leaseDuration",
@@ -65,7 +75,5 @@ def duration_problems(chosen: Election) -> Iterator[tuple[str, str]]:
 
 def seconds(text: Any) -> float | None:
     """A Go duration in seconds; None where it is none."""
-    parts = _DURATION.findall(text) if isinstance(text, str) else []
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return None
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    span = nanoseconds(text) if isinstance(text, str) else None
+    return None if span is None else span / 10**9

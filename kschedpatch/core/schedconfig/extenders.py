@@ -2,54 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from kschedpatch.core.manifest.mounts import is_mounted
-from kschedpatch.core.schedconfig.read import ConfigText
+from kschedpatch.core.schedconfig.merge import Sets
+from kschedpatch.core.schedconfig.surroundings import Decoded
+from kschedpatch.core.schedconfig.tls import client_tls
 from kschedpatch.model.finding import Finding, Path
+from kschedpatch.model.grammar import is_qualified_name
 
 _VERBS = ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")
-_TLS_FILES = ("certFile", "keyFile", "caFile")
 
 
-def _extenders(config: ConfigText) -> list[dict[str, Any]]:
-    return config.value.get("extenders") or []
-
-
-def extender_findings(config: ConfigText, mounted: tuple[str, ...] | None) -> Iterator[Finding]:
-    """``mounted`` are the container's mount paths; None where no manifest is known."""
+def extender_findings(decoded: Decoded) -> Iterator[Finding]:
+    """What is looked at when the configuration is read."""
     managed: set[str] = set()
     binders = 0
-    for index, extender in enumerate(_extenders(config)):
+    for index, extender in enumerate(decoded.extenders):
         path: Path = ("extenders", index)
+        if extender.get("prioritizeVerb") and extender.get("weight", 0) <= 0:
+            message = "an extender with a prioritizeVerb needs a positive weight"
+            yield decoded.at("C033", (*path, "weight"), message)
         if extender.get("bindVerb"):
             binders += 1
             if binders == 2:
                 message = "a second extender with a bindVerb"
-                yield config.at("C007", (*path, "bindVerb"), message)
-        resources = extender.get("managedResources")
-        resources = resources if isinstance(resources, list) else []
-        for at, resource in enumerate(resources):
-            name = resource.get("name") if isinstance(resource, dict) else None
-            if isinstance(name, str) and name in managed:
-                here = (*path, "managedResources", at, "name")
-                yield config.at("C008", here, f"{name} is managed twice")
-            managed.add(str(name))
+                yield decoded.at("C007", (*path, "bindVerb"), message)
+        for at, resource in enumerate(extender.get("managedResources") or ()):
+            name = resource.get("name", "")
+            here = (*path, "managedResources", at, "name")
+            if not _is_extended(name):
+                message = f"{name!r} is no extended resource (vendor.example.com/name)"
+                yield decoded.at("C033", here, message)
+            if name in managed:
+                yield decoded.at("C008", here, f"{name} is managed twice")
+            managed.add(name)
+
+
+def _is_extended(name: str) -> bool:
+    native = "/" not in name or "kubernetes.io/" in name or name.startswith("requests.")
+    return not native and is_qualified_name(name) and is_qualified_name(f"requests.{name}")
+
+
+def ignored_resources(decoded: Decoded) -> list[str]:
+    """What extenders take from the scheduler: it replaces NodeResourcesFit's own list."""
+    return [
+        resource.get("name", "")
+        for extender in decoded.extenders
+        for resource in extender.get("managedResources") or ()
+        if resource.get("ignoredByScheduler")
+    ]
+
+
+def built_extender_findings(decoded: Decoded, sets: Sequence[Sets]) -> Iterator[Finding]:
+    """What is looked at when the scheduler builds its clients for them."""
+    mounted = decoded.around.mounted
+    for index, extender in enumerate(decoded.extenders):
+        path: Path = ("extenders", index, "tlsConfig")
+        client = client_tls(extender)
+        for key, message in client.problems:
+            yield decoded.at("C033", (*path, key), message)
+        if client.unverified:
+            message = "HTTPS without a CA: the scheduler believes whoever answers"
+            hint = "tlsConfig.caFile, or `insecure: true` if that is meant"
+            yield decoded.at("C039", ("extenders", index, "enableHTTPS"), message, hint)
+        tls = extender.get("tlsConfig") or {}
+        for key in client.files:
+            if mounted is not None and not is_mounted(tls[key], mounted):
+                message = f"no mount brings {tls[key]} into the container"
+                yield decoded.at("C013", (*path, key), message)
+            elif mounted is None:
+                message = f"{tls[key]} must be there in the container when the scheduler starts"
+                yield decoded.at("C040", (*path, key), message)
+    if ignored_resources(decoded):
+        yield from _needs_fit(decoded, sets)
+
+
+def _needs_fit(decoded: Decoded, sets: Sequence[Sets]) -> Iterator[Finding]:
+    fit = "NodeResourcesFit"
+    for index, (profile, own) in enumerate(zip(decoded.profiles, sets, strict=True)):
+        settings = profile.get("pluginConfig") or ()
+        configured = any(item.get("name") == fit for item in settings)
+        if not configured and not any(fit in chosen.names for chosen in own.values()):
+            message = f"ignoredByScheduler needs {fit}, which this profile does not have"
+            hint = f"enable {fit}, or name it in the profile's pluginConfig"
+            yield decoded.at("C033", ("profiles", index), message, hint)
+
+
+def called_findings(decoded: Decoded) -> Iterator[Finding]:
+    """What the scheduler takes, and people do not mean."""
+    for index, extender in enumerate(decoded.extenders):
+        path: Path = ("extenders", index)
         if not any(extender.get(verb) for verb in _VERBS):
             message = "it has no verb, so it is never called"
-            yield config.at("C011", path, message, "filterVerb: filter, for example")
-        elif not resources and extender.get("ignorable") is not True:
+            yield decoded.at("C011", path, message, "filterVerb: filter, for example")
+        elif not extender.get("managedResources") and not extender.get("ignorable"):
             message = f"while {extender.get('urlPrefix')} is down, no pod is scheduled"
-            yield config.at("C010", path, message, "ignorable: true, or managedResources")
-        tls = extender.get("tlsConfig")
-        tls = tls if isinstance(tls, dict) and mounted is not None else {}
-        for key in _TLS_FILES:
-            name = tls.get(key)
-            if isinstance(name, str) and name and not is_mounted(name, mounted or ()):
-                here = (*path, "tlsConfig", key)
-                yield config.at("C013", here, f"no mount brings {name} into the container")
+            yield decoded.at("C010", path, message, "ignorable: true, or managedResources")
 
 
 _TOP_LEVEL = frozenset(

@@ -25,6 +25,10 @@ class ConfigText(NamedTuple):
     def at(self, code: str, path: Path, message: str, hint: str = "") -> Finding:
         return self.places.at(code, (*self.prefix, *path), message, hint)
 
+    def at_key(self, code: str, path: Path, message: str, hint: str = "") -> Finding:
+        """About the key itself, which should not be there."""
+        return self.places.at_key(code, (*self.prefix, *path), message, hint)
+
 
 class ConfigReading(NamedTuple):
     config: ConfigText | None

@@ -1,0 +1,82 @@
+"""Merges a profile's plugin sets over the defaults of its version, as the scheduler does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kschedpatch.core.kubeversions.plugins import POINTS, Weighted, default_plugins
+from kschedpatch.model.finding import Path
+
+EVERY = "*"
+
+
+class Entry(NamedTuple):
+    name: str
+    weight: int
+    path: Path | None
+    """Where the user enables it; None for a default."""
+
+
+class PluginSet(NamedTuple):
+    enabled: tuple[Entry, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.enabled)
+
+
+Sets = Mapping[str, PluginSet]
+
+
+def merged_sets(
+    profile: Mapping[str, Any], path: Path, version: str, minor: int, gates: frozenset[str]
+) -> Sets:
+    """The sets of a decoded profile by extension point, multiPoint among them."""
+    defaults = default_plugins(version, minor, gates)
+    plugins = profile.get("plugins")
+    result = {}
+    for point in ("multiPoint", *POINTS):
+        own = defaults.get(point, ())
+        if plugins is None:
+            result[point] = PluginSet(tuple(Entry(*pair, None) for pair in own))
+            continue
+        here = (*path, "plugins", point)
+        merge = _appended if version == "v1beta1" else _merged
+        merged = merge(own, plugins.get(point) or {}, here)
+        # 1.22 forgets what was disabled: it has no multiPoint to keep it from.
+        result[point] = merged._replace(disabled=()) if minor == 22 else merged
+    return result
+
+
+def _custom(given: Mapping[str, Any], path: Path) -> list[Entry]:
+    return [
+        Entry(item.get("name", ""), item.get("weight", 0), (*path, "enabled", at))
+        for at, item in enumerate(given.get("enabled") or ())
+    ]
+
+
+def _disabled(given: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(item.get("name", "") for item in given.get("disabled") or ())
+
+
+def _merged(defaults: tuple[Weighted, ...], given: Mapping[str, Any], path: Path) -> PluginSet:
+    """A default that is enabled again is replaced where it stands; the others follow."""
+    custom, disabled = _custom(given, path), _disabled(given)
+    replacing = {entry.name: entry for entry in custom}  # of several, the last one
+    enabled = []
+    if EVERY not in disabled:
+        for name, weight in defaults:
+            if name not in disabled:
+                enabled.append(replacing.get(name, Entry(name, weight, None)))
+    enabled += [entry for entry in custom if entry not in enabled]
+    return PluginSet(tuple(enabled), disabled)
+
+
+def _appended(defaults: tuple[Weighted, ...], given: Mapping[str, Any], path: Path) -> PluginSet:
+    """v1beta1 replaces nothing: what is enabled twice is registered twice, and refused."""
+    disabled = _disabled(given)
+    left = () if EVERY in disabled else (pair for pair in defaults if pair[0] not in disabled)
+    enabled = [*(Entry(*pair, None) for pair in left), *_custom(given, path)]
+    return PluginSet(tuple(enabled), disabled)
