@@ -63,7 +63,7 @@ _TEXT = (
          "`.inf`, `.nan`, the escape `\\/` and half of a surrogate pair are YAML to others, but "
          "not to the kubelet and the scheduler.", runs=True),
     Code("Y019", _ERROR, "neither JSON nor YAML",
-         "A text that starts with `{` is read as JSON by the kubelet, not as YAML in flow "
+         "A text that starts with `{` is read as JSON by kubelet and scheduler, not as YAML in flow "
          "style: comments, unquoted keys and trailing commas make the pod vanish. (A number "
          "that JSON and YAML read differently is refused as well.)", runs=True),
 )
@@ -238,9 +238,8 @@ _CONFIG = (
     Code("C016", _NOTE, "replaces the --config that is there",
          "The manifest already names a configuration; the patch's takes its place."),
     Code("C017", _ERROR, "leader election durations",
-         "leaseDuration must exceed renewDeadline, and renewDeadline 1.2 × retryPeriod; the "
-         "scheduler exits otherwise. The second is its elector's own rule: `--write-config-to` "
-         "takes what breaks it.", runs=True),
+         "All three are positive and leaseDuration exceeds renewDeadline; the scheduler exits "
+         "otherwise.", runs=True),
     Code("C018", _ERROR, "wrong type in the configuration",
          "Decoding is strict: the scheduler exits at once."),
     Code("C019", _ERROR, "field that this version does not have",
@@ -297,6 +296,10 @@ _CONFIG = (
          "The scheduler then checks no certificate at all."),
     Code("C040", _NOTE, "file that the scheduler reads at its start",
          "It must be in the container, by a mount; where it is missing, the scheduler exits."),
+    Code("C041", _ERROR, "durations that only the elector refuses",
+         "renewDeadline must exceed 1.2 × retryPeriod (and up to 1.25 nothing else tells that "
+         "leaseDuration must exceed renewDeadline). The configuration is read without complaint, "
+         "also by `--write-config-to`; the scheduler ends when its elector starts.", runs=True),
 )
 
 _RBAC = (

@@ -81,7 +81,7 @@ def _config_problem(
         )
     around = Surroundings(minor, flags, stock_image=False, mounted=None)
     for finding in config_findings(config, around):
-        if finding.is_error and finding.code == "C021":
+        if finding.is_error and finding.code in {"C019", "C021"}:
             return f'strict decoding error: unknown field "{finding.path}"'
         if finding.is_error:
             return finding.message

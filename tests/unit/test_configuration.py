@@ -122,7 +122,7 @@ NAMED = {
     "no-default-profile": "C015",
     "queue-sort-in-one-profile": "C009",
     "resource-lock-endpoints": "C006",
-    "retry-not-below-renew": "C017",
+    "retry-not-below-renew": "C041",
     "tab-indentation": "Y007",
     "two-bind-verbs": "C007",
     "two-documents": "Y013",
@@ -158,7 +158,7 @@ def test_a_retry_period_that_only_the_elector_refuses_is_found_in_flags_too() ->
         "    - --leader-elect=true\n    - --leader-elect-retry-period=9s\n",
     )
     [found] = validate(read_manifest(slow.encode(), "m"))
-    assert (found.code, found.is_error) == ("C017", True)
+    assert (found.code, found.is_error) == ("C041", True)
     assert "renewDeadline (10 s) must exceed 1.2 × retryPeriod (9 s)" in found.message
     assert validate(read_manifest(slow.replace("=9s", "=8s").encode(), "m")) == ()
     off = slow.replace("--leader-elect=true", "--leader-elect=false")
@@ -173,7 +173,7 @@ def test_a_kubeconfig_elsewhere_needs_a_mount() -> None:
 
 def test_no_error_of_ours_is_accepted_by_the_real_scheduler_without_a_reason() -> None:
     """Where kube-scheduler 1.34 takes a file, we call it an error only for what it can't see."""
-    unseen = {"C013", "C017", "Y013"}
+    unseen = {"C013", "C041", "Y013"}
     manifest = read_manifest((FIXTURES / "manifests/kubeadm/v1.34.yaml").read_bytes(), "m").manifest
     for name, verdict in VERDICTS.items():
         if not verdict:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kschedpatch.core.kubeversions import best_config_version
 from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.core.manifest.validate import competing_findings, validate
 from kschedpatch.core.offline import lint_config
@@ -37,7 +38,8 @@ def codes(plan: Plan) -> list[str]:
 
 
 def config_codes(text: str, minor: int = 34, base: Manifest | None = None) -> list[str]:
-    config = f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n{text}"
+    version = best_config_version(minor)
+    config = f"apiVersion: {version}\nkind: KubeSchedulerConfiguration\n{text}"
     findings = lint_config(config.encode(), "c.yaml", base, KubeVersion(minor))
     return [finding.code for finding in findings]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from kschedpatch.core.yamltext.jsontext import json_value, starts_as_json
 from kschedpatch.core.yamltext.nodes import Mapping, Node, same, value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
@@ -91,11 +91,11 @@ def read_manifest(data: bytes, file: str) -> PodReading:
 
 def _json_findings(text: str, root: Node, file: str, *, refused: bool) -> list[Finding]:
     """The kubelet takes a text that starts with a brace for JSON, whatever YAML makes of it."""
-    if not text.lstrip().startswith("{"):
+    if not starts_as_json(text):
         return []
     hint = "use block style"
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json_value(text)
     except ValueError as error:
         line = getattr(error, "lineno", 0)
         return [found("Y019", "it starts with { but is no JSON", file=file, line=line, hint=hint)]
@@ -107,10 +107,6 @@ def _json_findings(text: str, root: Node, file: str, *, refused: bool) -> list[F
             found("Y019", message, file=file, line=1, hint="write whole numbers without a point")
         ]
     return []
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _second_document(node: Any) -> str:

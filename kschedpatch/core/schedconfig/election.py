@@ -51,26 +51,30 @@ def election(value: Mapping[str, Any], flags: Mapping[str, str]) -> Election:
     )
 
 
-def duration_problems(chosen: Election) -> Iterator[tuple[str, str]]:
-    """Which duration, and why the scheduler ends with it. The last rule is found by no reader of
-    the configuration, only by the elector at run time."""
+class DurationProblem(NamedTuple):
+    code: str
+    key: str
+    message: str
+
+
+def duration_problems(chosen: Election, minor: int | None) -> Iterator[DurationProblem]:
+    """Which duration, and why the scheduler ends with it: C017 when it reads the configuration,
+    C041 only when its elector starts."""
     if not chosen.enabled:
         return
     lease, renew, retry = chosen.durations
     keys = ("leaseDuration", "renewDeadline", "retryPeriod")
     for key, span in zip(keys, chosen.durations, strict=True):
         if span is not None and span <= 0:
-            yield key, f"{key} ({span:g} s) must be positive"
+            yield DurationProblem("C017", key, f"{key} ({span:g} s) must be positive")
     if lease is not None and renew is not None and lease <= renew:
-        yield (
-            "leaseDuration",
-            f"leaseDuration ({lease:g} s) must exceed renewDeadline ({renew:g} s)",
-        )
+        # Up to 1.25 only the elector minds two that are the same.
+        late = lease == renew and minor is not None and minor <= 25
+        message = f"leaseDuration ({lease:g} s) must exceed renewDeadline ({renew:g} s)"
+        yield DurationProblem("C041" if late else "C017", "leaseDuration", message)
     if renew is not None and retry is not None and renew <= 1.2 * retry:
-        yield (
-            "renewDeadline",
-            f"renewDeadline ({renew:g} s) must exceed 1.2 × retryPeriod ({retry:g} s)",
-        )
+        message = f"renewDeadline ({renew:g} s) must exceed 1.2 × retryPeriod ({retry:g} s)"
+        yield DurationProblem("C041", "renewDeadline", message)
 
 
 def seconds(text: Any) -> float | None:

@@ -164,3 +164,24 @@ def _counts(decoded: Decoded, index: int, sets: Sets) -> Iterator[Finding]:
     if len(placements) > 1:
         message = f"at most one placementGenerate plugin: {', '.join(placements)}"
         yield decoded.at("C025", (*path, "placementGenerate"), message)
+    yield from _weights(decoded, sets, "score")
+    yield from _weights(decoded, sets, "placementScore")
+
+
+def _weights(decoded: Decoded, sets: Sets, point: str) -> Iterator[Finding]:
+    """The scheduler looks for a sum that 64 bits can't hold, and takes a negative one for it as
+    soon as another plugin follows."""
+    total = 0
+    seen: set[str] = set()
+    negative: Entry | None = None
+    for entry in (*sets[point].enabled, *sets["multiPoint"].enabled):
+        points = decoded.points(entry.name)
+        if entry.name in seen or points is None or point not in points:
+            continue
+        seen.add(entry.name)
+        if total < 0 and negative is not None and negative.path is not None:
+            message = f"the weight of {negative.name} is negative ({negative.weight})"
+            yield decoded.at("C028", (*negative.path, "weight"), message)
+            return
+        total += (entry.weight or 1) * 100
+        negative = entry if entry.weight < 0 else negative

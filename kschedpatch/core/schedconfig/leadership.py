@@ -22,8 +22,8 @@ def leadership_findings(decoded: Decoded) -> Iterator[Finding]:
         yield decoded.at("C014", ("leaderElection", "leaderElect"), message)
     if not chosen.enabled:
         return
-    for key, message in duration_problems(chosen):
-        yield decoded.at("C017", ("leaderElection", key), message)
+    for code, key, message in duration_problems(chosen, decoded.minor):
+        yield decoded.at(code, ("leaderElection", key), message)
     locks = lock_types(decoded.minor)
     if chosen.lock not in locks:
         here = ("leaderElection", "resourceLock")

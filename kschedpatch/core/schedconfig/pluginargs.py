@@ -40,8 +40,8 @@ def _preemption(args: Args, _: Setting) -> Iterator[Problem]:
     if absolute < 0:
         yield ("minCandidateNodesAbsolute",), f"{absolute} is negative"
     if percentage == 0 == absolute:
-        message = "minCandidateNodesPercentage and minCandidateNodesAbsolute can't both be 0"
-        yield ("minCandidateNodesPercentage",), message
+        for key in ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"):
+            yield (key,), "percentage and absolute number can't both be 0"
 
 
 def _pod_affinity(args: Args, _: Setting) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kschedpatch.core.patchinput import PatchInput
+from kschedpatch.core.yamltext.jsontext import json_value, starts_as_json
 from kschedpatch.core.yamltext.nodes import Mapping, value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
@@ -52,6 +53,15 @@ def read_config(data: bytes, file: str) -> ConfigReading:
     if not isinstance(root, Mapping):
         return ConfigReading(None, (*findings, places.at("Y016", (), "not a mapping")))
     config = ConfigText(value_of(root), places, (), reading.text)
+    if starts_as_json(reading.text):
+        # A number with a point is a whole one to YAML and none to JSON.
+        try:
+            config = config._replace(value=json_value(reading.text))
+        except ValueError as error:
+            line = getattr(error, "lineno", 0)
+            message, hint = "it starts with { but is no JSON", "use block style"
+            wrong = found("Y019", message, file=file, line=line, hint=hint)
+            return ConfigReading(None, (*findings, wrong))
     if config.value.get("kind") is None:
         # An apiVersion can be filled in; without a kind it may be any file at all.
         hint = "kind: KubeSchedulerConfiguration"

@@ -40,7 +40,7 @@ def scheduler_findings(pod: dict[str, Any], minor: int | None, places: Places) -
     yield from _command(container, path, minor, places)
     yield from _serving(pod, container, path, minor, places)
     yield from _files(container, path, places)
-    yield from _election(container, path, places)
+    yield from _election(container, path, minor, places)
 
 
 def _command(
@@ -82,12 +82,14 @@ def _command(
             yield places.at("M023", here, f"--{flag.name} is given more than once")
 
 
-def _election(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
+def _election(
+    container: dict[str, Any], path: Path, minor: int | None, places: Places
+) -> Iterator[Finding]:
     flags = effective(container)
     if "config" in flags:
         return  # its own durations count where no flag says another: judged with the file
-    for _, message in duration_problems(election({}, flags)):
-        yield places.at("C017", path, f"by the --leader-elect-… flags, {message}")
+    for code, _, message in duration_problems(election({}, flags), minor):
+        yield places.at(code, path, f"by the --leader-elect-… flags, {message}")
 
 
 def _stray_words(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
