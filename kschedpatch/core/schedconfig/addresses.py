@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
 _ATOI = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
@@ -59,6 +58,8 @@ def split_host_port(text: str) -> tuple[str, str] | None:
 
 def is_address(text: str) -> bool:
     """Leading zeros in IPv4 are dropped, not refused."""
+    import ipaddress  # for old versions of the configuration only
+
     plain = re.sub(r"(?<![0-9a-fA-F:])0+(?=[0-9])", "", text) if "." in text else text
     try:
         return "%" not in plain and bool(ipaddress.ip_address(plain))

@@ -6,7 +6,6 @@ The result holds known fields only: durations in nanoseconds, base64 as bytes, n
 
 from __future__ import annotations
 
-import base64
 import binascii
 import json
 from difflib import get_close_matches
@@ -146,6 +145,6 @@ def _bytes(value: Any) -> tuple[bytes | None, str]:
     try:
         # Go's decoder skips line breaks, and nothing else.
         plain = value.replace("\r", "").replace("\n", "")
-        return base64.b64decode(plain, validate=True), ""
+        return binascii.a2b_base64(plain, strict_mode=True), ""
     except (binascii.Error, ValueError):
         return None, "base64 text"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 #: Type, or with it the first minor and the first one without it again (None: it is still there).
 Field = str | tuple[str, int, int | None]
@@ -16,7 +16,8 @@ Types = dict[str, dict[str, Field]]
 
 @cache
 def _versions() -> dict[str, Types]:
-    text = files("kschedpatch.core.schedconfig").joinpath("configfields.json").read_text("utf-8")
+    # importlib.resources would cost more than everything else here.
+    text = Path(__file__).with_name("configfields.json").read_text("utf-8")
     versions: dict[str, Types] = json.loads(text)
     return versions
 

@@ -3,7 +3,6 @@ that it reads for it."""
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
@@ -59,7 +58,7 @@ def _has_block(data: bytes, label: str) -> bool:
         text = name.decode("ascii")
         if text == label or (label == "PRIVATE KEY" and text.endswith(" PRIVATE KEY")):
             try:
-                if _is_der(base64.b64decode(b"".join(body.split()), validate=True)):
+                if _is_der(binascii.a2b_base64(b"".join(body.split()), strict_mode=True)):
                     return True
             except (binascii.Error, ValueError):
                 continue
