@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from kschedpatch.core.manifest.quantity import quantity
+from kschedpatch.core.yamltext.mismatch import mismatch
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
 
@@ -141,11 +142,4 @@ def _is_time(text: str) -> bool:
 
 
 def _wrong(places: Places, path: Path, expected: str, value: Any) -> Finding:
-    shown = json.dumps(value, ensure_ascii=False)
-    shown = shown if len(shown) <= 40 else shown[:37] + "…"
-    hint = ""
-    if expected == "a string" and isinstance(value, bool | int | float):
-        hint = "put it in quotes"
-    elif expected in {"a whole number", "true or false"} and isinstance(value, str):
-        hint = "remove the quotes"
-    return places.at("M004", path, f"{expected} is needed here, this is {shown}", hint)
+    return places.at("M004", path, *mismatch(expected, value))

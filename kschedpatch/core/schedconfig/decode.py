@@ -7,13 +7,13 @@ The result holds known fields only: durations in nanoseconds, base64 as bytes, n
 from __future__ import annotations
 
 import binascii
-import json
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from kschedpatch.core.schedconfig.durations import nanoseconds
 from kschedpatch.core.schedconfig.gotypes import Types, exists, type_name
 from kschedpatch.core.schedconfig.read import ConfigText
+from kschedpatch.core.yamltext.mismatch import mismatch
 from kschedpatch.model.finding import Finding, Path
 
 _RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
@@ -101,15 +101,7 @@ class Decoder(NamedTuple):
         return decoded
 
     def _wrong(self, path: Path, expected: str, value: Any) -> None:
-        shown = json.dumps(value, ensure_ascii=False)
-        shown = shown if len(shown) <= 40 else shown[:37] + "…"
-        hint = ""
-        if expected == "a string" and isinstance(value, bool | int | float):
-            hint = "put it in quotes"
-        elif expected in {"a whole number", "true or false"} and isinstance(value, str):
-            hint = "remove the quotes"
-        message = f"{expected} is needed here, this is {shown}"
-        self.findings.append(self.config.at("C018", path, message, hint))
+        self.findings.append(self.config.at("C018", path, *mismatch(expected, value)))
 
 
 def _scalar(kind: str, value: Any) -> tuple[Any, str]:

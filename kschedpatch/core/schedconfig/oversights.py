@@ -68,8 +68,8 @@ def _starved(decoded: Decoded, index: int, sets: Sets) -> Iterator[Finding]:
     before, _ = effective(decoded, sets, "preFilter")
     starved = [name for name in _NEED_PRE_FILTER if name in filters and name not in before]
     if starved:
-        message = f"{', '.join(starved)} filters, but not at preFilter where it prepares for that"
-        hint = "disable it at filter too, or enable it at preFilter"
+        message = f"at filter, without preFilter to prepare for it: {', '.join(starved)}"
+        hint = "disable them at filter too, or leave them enabled at preFilter"
         path = ("profiles", index, "plugins", "preFilter")
         yield decoded.at("C038", path, message, hint)
 

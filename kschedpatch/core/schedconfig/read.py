@@ -40,7 +40,8 @@ def read_config(data: bytes, file: str) -> ConfigReading:
     """A configuration file. Its kind must be right if it is given at all."""
     reading = read(data)
     findings = [finding.in_file(file) for finding in reading.findings]
-    if has_errors(findings):
+    # A key that stands there twice is no reason to stop: of its values the last one counts.
+    if has_errors(finding for finding in findings if finding.code != "Y008"):
         return ConfigReading(None, tuple(findings))
     if not reading.documents or value_of(reading.documents[0]) is None:
         return ConfigReading(None, (found("Y014", "the file is empty", file=file),))
