@@ -18,6 +18,7 @@ from kschedpatch.model.finding import Finding, Path
 
 _RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _FLOAT32_MAX = 3.4028235677973366e38  # what rounds to more is out of range
+_ENOUGH_HINTS = 20  # looking for the nearest name is slow
 _ZERO = {"string": "", "bool": False, "int32": 0, "int64": 0, "float32": 0.0, "bytes": b""}
 
 
@@ -88,7 +89,8 @@ class Decoder(NamedTuple):
             )
             self.findings.append(self.config.at_key("C019", path, message))
             return
-        near = get_close_matches(key[:40], fields, n=1, cutoff=0.6)
+        enough = len(self.findings) >= _ENOUGH_HINTS
+        near = [] if enough else get_close_matches(key[:40], fields, n=1, cutoff=0.6)
         same = [name for name in fields if name.lower() == key.lower()]
         hint = f"did you mean {(same or near)[0]}?" if same or near else ""
         message = f"there is no field {key!r} here"

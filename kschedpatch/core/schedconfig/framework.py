@@ -3,6 +3,7 @@ which it is listed and is there once; one queueSort, at least one binder."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
@@ -12,6 +13,9 @@ from kschedpatch.core.schedconfig.merge import EVERY, Entry, Sets
 from kschedpatch.core.schedconfig.pluginargs import args_problems
 from kschedpatch.core.schedconfig.surroundings import Decoded
 from kschedpatch.model.finding import Finding, Path, has_errors
+
+#: Looking for the nearest name is slow; a file with more unknown ones than this has no typing slip.
+ENOUGH_HINTS = 20
 
 
 def refused_findings(decoded: Decoded, sets: Sets) -> Iterator[Finding]:
@@ -41,7 +45,9 @@ def _conflicts(decoded: Decoded, sets: Sets) -> Iterator[Finding]:
 
 
 def framework_findings(decoded: Decoded, index: int, sets: Sets) -> Iterator[Finding]:
-    """One profile, built."""
+    """One profile, built. One of defaults alone always can be."""
+    if not decoded.profiles[index].keys() & {"plugins", "pluginConfig"}:
+        return
     findings = [*_default_args(decoded, index, sets), *_members(decoded, sets)]
     yield from findings
     if not has_errors(findings):
@@ -95,8 +101,10 @@ def _foreign(decoded: Decoded, entry: Entry, point: str, told: set[str]) -> Iter
     """A plugin that is not the scheduler's own."""
     if not decoded.may_exist(entry.name):
         known = [*plugin_points(decoded.minor), *(decoded.around.known_plugins or ())]
-        near = get_close_matches(entry.name, known, n=1, cutoff=0.6)
+        enough = len(told) >= ENOUGH_HINTS
+        near = [] if enough else get_close_matches(entry.name[:40], known, n=1, cutoff=0.6)
         hint = f"did you mean {near[0]}? " if near else ""
+        told.add(entry.name)
         message = f"there is no plugin {entry.name!r} ({point})"
         if decoded.around.stock_image:
             hint += "A plugin of your own needs an image or binary that has it."
@@ -116,35 +124,38 @@ def _multi_point(decoded: Decoded, sets: Sets, told: set[str]) -> Iterator[Findi
     for entry in entries:
         if decoded.points(entry.name) is None:
             yield from _foreign(decoded, entry, "multiPoint", told)
-    names = sets["multiPoint"].names
+    counts = Counter(sets["multiPoint"].names)
+    taken = {point: _taken(sets, point) for point in POINTS}
     for entry in entries:
-        if names.count(entry.name) < 2 or entry.path is None or entry.name in told:
+        if counts[entry.name] < 2 or entry.path is None:
             continue
         points = decoded.points(entry.name)
-        free = [p for p in POINTS if _is_expanded(sets, p, entry.name)]
+        free = [p for p, names in taken.items() if names is not None and entry.name not in names]
         if any(points is None or point in points for point in free):
-            told.add(entry.name)
+            counts[entry.name] = 0  # said once
             message = f"{entry.name} is enabled twice in multiPoint"
             yield decoded.at("C024", _path(entry), message)
 
 
-def _is_expanded(sets: Sets, point: str, name: str) -> bool:
+def _taken(sets: Sets, point: str) -> frozenset[str] | None:
+    """Names that multiPoint does not bring to a point; None where it brings none at all."""
     there = sets[point]
-    return EVERY not in there.disabled and name not in (*there.disabled, *there.names)
+    return None if EVERY in there.disabled else frozenset((*there.disabled, *there.names))
 
 
 def effective(decoded: Decoded, sets: Sets, point: str) -> tuple[list[str], bool]:
     """What runs at a point, and whether a plugin that nobody knows may run there too."""
-    names = [*sets[point].names]
+    taken = _taken(sets, point)
+    names = dict.fromkeys(sets[point].names)
     unknown = False
-    for name in sets["multiPoint"].names:
-        if not _is_expanded(sets, point, name):
+    for name in sets["multiPoint"].names if taken is not None else ():
+        if taken is None or name in taken:
             continue
         points = decoded.points(name)
         unknown |= points is None
-        if points is not None and point in points and name not in names:
-            names.append(name)
-    return names, unknown
+        if points is not None and point in points:
+            names[name] = None
+    return list(names), unknown
 
 
 def _counts(decoded: Decoded, index: int, sets: Sets) -> Iterator[Finding]:

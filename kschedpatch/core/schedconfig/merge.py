@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from kschedpatch.core.kubeversions.plugins import POINTS, Weighted, default_plugins
@@ -34,20 +35,28 @@ def merged_sets(
     profile: Mapping[str, Any], path: Path, version: str, minor: int, gates: frozenset[str]
 ) -> Sets:
     """The sets of a decoded profile by extension point, multiPoint among them."""
-    defaults = default_plugins(version, minor, gates)
     plugins = profile.get("plugins")
+    if plugins is None:
+        return _default_sets(version, minor, gates)
+    defaults = default_plugins(version, minor, gates)
     result = {}
     for point in ("multiPoint", *POINTS):
         own = defaults.get(point, ())
-        if plugins is None:
-            result[point] = PluginSet(tuple(Entry(*pair, None) for pair in own))
-            continue
         here = (*path, "plugins", point)
         merge = _appended if version == "v1beta1" else _merged
         merged = merge(own, plugins.get(point) or {}, here)
         # 1.22 forgets what was disabled: it has no multiPoint to keep it from.
         result[point] = merged._replace(disabled=()) if minor == 22 else merged
     return result
+
+
+@cache
+def _default_sets(version: str, minor: int, gates: frozenset[str]) -> Sets:
+    defaults = default_plugins(version, minor, gates)
+    return {
+        point: PluginSet(tuple(Entry(*pair, None) for pair in defaults.get(point, ())))
+        for point in ("multiPoint", *POINTS)
+    }
 
 
 def _custom(given: Mapping[str, Any], path: Path) -> list[Entry]:
@@ -70,7 +79,8 @@ def _merged(defaults: tuple[Weighted, ...], given: Mapping[str, Any], path: Path
         for name, weight in defaults:
             if name not in disabled:
                 enabled.append(replacing.get(name, Entry(name, weight, None)))
-    enabled += [entry for entry in custom if entry not in enabled]
+    replaced = {entry.path for entry in enabled}
+    enabled += [entry for entry in custom if entry.path not in replaced]
     return PluginSet(tuple(enabled), disabled)
 
 

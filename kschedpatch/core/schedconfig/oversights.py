@@ -9,7 +9,7 @@ from kschedpatch.core.kubeversions import IGNORED_WITH_CONFIG
 from kschedpatch.core.kubeversions.plugins import POINTS, plugin_points
 from kschedpatch.core.manifest.mounts import is_mounted
 from kschedpatch.core.schedconfig.election import election
-from kschedpatch.core.schedconfig.framework import effective
+from kschedpatch.core.schedconfig.framework import ENOUGH_HINTS, effective
 from kschedpatch.core.schedconfig.merge import EVERY, Sets
 from kschedpatch.core.schedconfig.profiles import DEFAULT_SCHEDULER, scheduler_names
 from kschedpatch.core.schedconfig.surroundings import Decoded
@@ -29,7 +29,8 @@ def oversight_findings(decoded: Decoded, sets: Sequence[Sets]) -> Iterator[Findi
         yield decoded.at("C015", ("profiles",), message, hint)
     for index, own in enumerate(sets):
         yield from _without_effect(decoded, index, own)
-        yield from _starved(decoded, index, own)
+        if "plugins" in decoded.profiles[index]:
+            yield from _starved(decoded, index, own)
     if decoded.value.get("delayCacheUntilActive"):
         yield from _delayed(decoded)
     yield from _connection(decoded)
@@ -37,6 +38,8 @@ def oversight_findings(decoded: Decoded, sets: Sequence[Sets]) -> Iterator[Findi
 
 def _without_effect(decoded: Decoded, index: int, sets: Sets) -> Iterator[Finding]:
     """Names under `disabled` and in pluginConfig that fit nothing."""
+    if not decoded.profiles[index].keys() & {"plugins", "pluginConfig"}:
+        return
     enabled = {name for chosen in sets.values() for name in chosen.names}
     path: Path = ("profiles", index)
     plugins = decoded.profiles[index].get("plugins") or {}
@@ -46,20 +49,20 @@ def _without_effect(decoded: Decoded, index: int, sets: Sets) -> Iterator[Findin
             here = (*path, "plugins", point, "disabled", at, "name")
             if name != EVERY and name not in enabled and decoded.points(name) is None:
                 message = f"there is no plugin {name!r} that could be disabled"
-                yield decoded.at("C034", here, message, _near(decoded, name))
+                yield decoded.at("C034", here, message, _near(decoded, name, at))
     for at, item in enumerate(decoded.profiles[index].get("pluginConfig") or ()):
         name = item.get("name", "")
         if name not in enabled:
             what = "not enabled in this profile" if decoded.points(name) else "no plugin at all"
             message = f"{name!r} is {what}: its arguments count for nothing"
             here = (*path, "pluginConfig", at, "name")
-            yield decoded.at("C034", here, message, _near(decoded, name))
+            yield decoded.at("C034", here, message, _near(decoded, name, at))
 
 
-def _near(decoded: Decoded, name: str) -> str:
-    if decoded.points(name) is not None:
+def _near(decoded: Decoded, name: str, at: int) -> str:
+    if decoded.points(name) is not None or at >= ENOUGH_HINTS:
         return ""
-    near = get_close_matches(name, plugin_points(decoded.minor), n=1, cutoff=0.6)
+    near = get_close_matches(name[:40], plugin_points(decoded.minor), n=1, cutoff=0.6)
     return f"did you mean {near[0]}?" if near else ""
 
 
