@@ -10,6 +10,7 @@ from kschedpatch.core.kubeversions import (
     best_config_version,
     config_versions,
     is_deprecated_config,
+    minors_reading,
 )
 from kschedpatch.core.schedconfig.read import ConfigText
 from kschedpatch.model.finding import Finding
@@ -24,17 +25,18 @@ def version_findings(config: ConfigText, minor: int | None) -> Iterator[Finding]
     if api_version is None:
         return
     group, _, version = str(api_version).partition("/")
+    best = f"{CONFIG_GROUP}/v1" if minor is None else best_config_version(minor)
+    hint = f"apiVersion: {best}"
     if group != CONFIG_GROUP or not version:
-        best = f"{CONFIG_GROUP}/v1" if minor is None else best_config_version(minor)
-        hint = f"apiVersion: {best}"
         yield config.at("C002", ("apiVersion",), f"apiVersion is {api_version!r}", hint)
+    elif minors_reading(version) is None:
+        message = f"no Kubernetes that is known reads {api_version}"
+        yield config.at("C001", ("apiVersion",), message, hint)
     elif minor is not None and version not in config_versions(minor):
         message = f"Kubernetes 1.{minor} does not read {api_version}"
-        hint = f"apiVersion: {best_config_version(minor)}"
         if version == "v1beta2" and minor >= 23:
             hint += " (scoring weights differ between v1beta2 and its successors)"
         yield config.at("C001", ("apiVersion",), message, hint)
     elif minor is not None and is_deprecated_config(version, minor):
         message = f"{api_version} is deprecated in 1.{minor}"
-        hint = f"apiVersion: {best_config_version(minor)}"
         yield config.at("C004", ("apiVersion",), message, hint)

@@ -76,6 +76,15 @@ def test_a_field_is_there_from_its_minor_on(body: str, first: int, version: str)
     assert errors(body, first, version=version) == []
 
 
+@pytest.mark.parametrize(
+    ("version", "minor", "refused"),
+    [("v1", 24, True), ("v1", 25, False), ("v1beta3", 28, False), ("v1beta3", 29, True),
+     ("v2", 34, True), ("v2", None, True), ("v1beta2", None, False)],
+)  # fmt: skip
+def test_versions_that_are_read(version: str, minor: int | None, refused: bool) -> None:
+    assert errors("", minor, version=version) == ([("C001", "apiVersion")] if refused else [])
+
+
 def test_younger_fields_do_not_reach_older_versions() -> None:
     body = "profiles: [{percentageOfNodesToScore: 5}]"
     assert errors(body, 27, version="v1beta3") == [("C021", "profiles[0].percentageOfNodesToScore")]
