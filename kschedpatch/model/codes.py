@@ -14,7 +14,7 @@ _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 # fmt: off
-# M032 was never given out: a code does not change its meaning.
+# M032 and C037 were never given out: a code does not change its meaning.
 _TEXT = (
     Code("Y001", _ERROR, "file too large",
          "A manifest has 2 KiB. The bound of 128 KiB keeps a wrong or hostile file from taking "
@@ -281,8 +281,8 @@ _CONFIG = (
          "A prioritizeVerb needs a weight, managed resources are extended resources, a CA excludes "
          "`insecure`, and ignoredByScheduler needs NodeResourcesFit in every profile."),
     Code("C034", _WARNING, "name without effect",
-         "The scheduler ignores unknown names under `disabled`, and arguments of plugins that "
-         "are not enabled."),
+         "The scheduler ignores unknown names under `disabled`, arguments of plugins that are not "
+         "enabled, multiPoint in v1beta2, and preEnqueue in v1beta2 and v1beta3."),
     Code("C035", _NOTE, "plugin that is left to the preflight",
          "The image may have plugins of its own. `lint --known-plugins` says which; the preflight "
          "asks the image itself."),

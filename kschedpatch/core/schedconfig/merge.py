@@ -31,6 +31,11 @@ class PluginSet(NamedTuple):
 Sets = Mapping[str, PluginSet]
 
 
+def forgotten_points(version: str) -> tuple[str, ...]:
+    """Sets that a version has and the scheduler never merges: whatever they say is lost."""
+    return {"v1beta2": ("multiPoint", "preEnqueue"), "v1beta3": ("preEnqueue",)}.get(version, ())
+
+
 def merged_sets(
     profile: Mapping[str, Any], path: Path, version: str, minor: int, gates: frozenset[str]
 ) -> Sets:
@@ -44,9 +49,11 @@ def merged_sets(
         own = defaults.get(point, ())
         here = (*path, "plugins", point)
         merge = _appended if version == "v1beta1" else _merged
-        merged = merge(own, plugins.get(point) or {}, here)
-        # 1.22 forgets what was disabled: it has no multiPoint to keep it from.
-        result[point] = merged._replace(disabled=()) if minor == 22 else merged
+        given = {} if point in forgotten_points(version) else plugins.get(point) or {}
+        merged = merge(own, given, here)
+        # Older ones do not keep what was disabled: they have no multiPoint to keep it from.
+        forgets = version in {"v1beta1", "v1beta2"}
+        result[point] = merged._replace(disabled=()) if forgets else merged
     return result
 
 

@@ -10,7 +10,7 @@ from kschedpatch.core.kubeversions.plugins import POINTS, plugin_points
 from kschedpatch.core.manifest.mounts import is_mounted
 from kschedpatch.core.schedconfig.election import election
 from kschedpatch.core.schedconfig.framework import ENOUGH_HINTS, effective
-from kschedpatch.core.schedconfig.merge import EVERY, Sets
+from kschedpatch.core.schedconfig.merge import EVERY, Sets, forgotten_points
 from kschedpatch.core.schedconfig.profiles import DEFAULT_SCHEDULER, scheduler_names
 from kschedpatch.core.schedconfig.surroundings import Decoded
 from kschedpatch.model.finding import Finding, Path
@@ -43,6 +43,10 @@ def _without_effect(decoded: Decoded, index: int, sets: Sets) -> Iterator[Findin
     enabled = {name for chosen in sets.values() for name in chosen.names}
     path: Path = ("profiles", index)
     plugins = decoded.profiles[index].get("plugins") or {}
+    for point in forgotten_points(decoded.version):
+        if plugins.get(point):
+            message = f"the scheduler forgets {point} in configurations of {decoded.version}"
+            yield decoded.at("C034", (*path, "plugins", point), message, "use a later version")
     for point in ("multiPoint", *POINTS):
         for at, item in enumerate((plugins.get(point) or {}).get("disabled") or ()):
             name = item.get("name", "")

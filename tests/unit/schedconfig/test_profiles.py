@@ -72,6 +72,20 @@ def test_v1beta1_appends_what_others_replace() -> None:
 
 
 @pytest.mark.parametrize(
+    ("version", "point", "forgotten"),
+    [("v1beta2", "multiPoint", True), ("v1beta2", "preEnqueue", True),
+     ("v1beta3", "preEnqueue", True), ("v1beta3", "multiPoint", False),
+     ("v1", "preEnqueue", False)],
+)  # fmt: skip
+def test_sets_that_old_versions_have_and_forget(version: str, point: str, forgotten: bool) -> None:
+    """kube-scheduler 1.28 takes a plugin that does not exist there without a word."""
+    found = judged(profile(enabled(point, "Nope")), 27, version=version)
+    codes = [finding.code for finding in found]
+    assert ("C005" in codes) is not forgotten
+    assert ("C034" in codes) is forgotten
+
+
+@pytest.mark.parametrize(
     ("name", "minor", "version", "code"),
     [("NodeLabel", 22, "v1beta1", None), ("NodeLabel", 22, "v1beta2", "C027"),
      ("NodeLabel", 23, "v1beta2", "C005"), ("SelectorSpread", 28, "v1beta3", None),
