@@ -44,7 +44,12 @@ def lint_patch(
     stock = not own and (scheduler.image is None or image_is_stock(scheduler.image))
     chosen = election(config.value if config else {}, {})
     if config is not None:
-        around = Surroundings(_minor(version), stock_image=stock, known_plugins=known_plugins)
+        around = Surroundings(
+            _minor(version),
+            stock_image=stock,
+            known_plugins=known_plugins,
+            may_be_completed=True,
+        )
         findings += judge_config(config, around)
     rbac = rbac_for(given, version, chosen)
     return in_reading_order((*findings, *rbac.findings, *object_files(given).findings))

@@ -285,6 +285,7 @@ class _Planner:
             stock_image=not own and image_is_stock(str(self.container.get("image"))),
             mounted=mount_paths(self.container),
             known_plugins=self.known_plugins,
+            may_be_completed=True,
         )
         yield from judge_config(config, around)
 

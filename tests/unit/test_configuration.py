@@ -56,6 +56,13 @@ def test_the_apiversion_of_a_file_is_filled_in_without_moving_anything() -> None
     )
 
 
+def test_in_1_22_one_address_is_filled_in_to_match_the_other() -> None:
+    text = "kind: KubeSchedulerConfiguration\nmetricsBindAddress: 10.0.0.1:9\n"
+    config = read_config(completed(text, kubeconfig="", minor=22).encode(), "c").config
+    assert config is not None
+    assert config.value["healthzBindAddress"] == "10.0.0.1:9"
+
+
 @pytest.mark.parametrize(
     ("minor", "versions"),
     [(22, ("v1beta1", "v1beta2")), (23, ("v1beta2", "v1beta3")), (25, ("v1beta2", "v1beta3", "v1")),

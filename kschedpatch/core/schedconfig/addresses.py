@@ -36,6 +36,31 @@ def _closed(address: str) -> str:
     return "" if int(port) == 0 else "must be empty or have port 0: the insecure port is gone"
 
 
+def listeners_clash(healthz: str | None, metrics: str | None, version: str) -> bool:
+    """Whether 1.22 stands in its own way: two different addresses are two listeners, and one of
+    every address leaves no port for another."""
+    ours, theirs = _listener(healthz, version), _listener(metrics, version)
+    if ours is None or theirs is None or ours == theirs or ours[1] != theirs[1]:
+        return False
+    return bool({ours[0], theirs[0]} & {"0.0.0.0", "::"})  # noqa: S104  compared, not bound
+
+
+def _listener(address: str | None, version: str) -> tuple[str, str] | None:
+    """Where 1.22 listens; None for an address that it refuses."""
+    import ipaddress
+
+    default = ("0.0.0.0", "10251")  # noqa: S104  the scheduler's own
+    if address is None:
+        return default
+    split = split_host_port(address)
+    if split is None:
+        split = (address, default[1]) if is_address(address) else None
+    if split is None:
+        return default if version == "v1beta1" else None
+    host = split[0] or default[0]
+    return (str(ipaddress.ip_address(host)), split[1]) if is_address(host) else None
+
+
 def split_host_port(text: str) -> tuple[str, str] | None:
     """net.SplitHostPort; None where it fails."""
     colon = text.rfind(":")

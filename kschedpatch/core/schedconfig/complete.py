@@ -35,8 +35,10 @@ def complete(config: ConfigText, minor: int, kubeconfig: str) -> str:
         # There --port=0 counts for nothing with --config, and an unencrypted port 10251 opens on
         # every address of the node. 1.22 refuses an empty address and port 0 alike, so it can't
         # be closed: at least it listens on the loopback only.
-        filled.setdefault("healthzBindAddress", INSECURE_LOOPBACK)
-        filled.setdefault("metricsBindAddress", INSECURE_LOOPBACK)
+        # Two that differ would be two listeners in each other's way.
+        given = filled.get("healthzBindAddress", filled.get("metricsBindAddress"))
+        for key in ("healthzBindAddress", "metricsBindAddress"):
+            filled.setdefault(key, INSECURE_LOOPBACK if given is None else given)
     if config.text is None or config.places.root is None:
         return emit.document(filled)
     return respell(config.text, config.places.root, filled).text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedpatch.core.schedconfig.addresses import address_problem
+from kschedpatch.core.schedconfig.addresses import address_problem, listeners_clash
 from kschedpatch.core.schedconfig.surroundings import Decoded
 from kschedpatch.model.finding import Finding, Path
 
@@ -23,10 +23,21 @@ def general_findings(decoded: Decoded) -> Iterator[Finding]:
         share = profile.get("percentageOfNodesToScore")
         yield from _percentage(decoded, share, ("profiles", index))
     yield from _backoff(decoded)
+    yield from _listeners(decoded)
     for key in ("healthzBindAddress", "metricsBindAddress"):
         problem = address_problem(value.get(key), decoded.version, decoded.minor)
         if problem:
             yield decoded.at("C028", (key,), f"{key} {problem}")
+
+
+def _listeners(decoded: Decoded) -> Iterator[Finding]:
+    healthz, metrics = (decoded.value.get(f"{key}BindAddress") for key in ("healthz", "metrics"))
+    # Of one alone the other is filled in to match, where a patch brings the configuration.
+    alone = decoded.around.may_be_completed and (healthz is None or metrics is None)
+    if decoded.minor == 22 and not alone and listeners_clash(healthz, metrics, decoded.version):
+        key = "metricsBindAddress" if healthz is None else "healthzBindAddress"
+        message = "healthzBindAddress and metricsBindAddress clash on one port"
+        yield decoded.at("C028", (key,), message, "give both the same address")
 
 
 def _percentage(decoded: Decoded, share: int | None, path: Path) -> Iterator[Finding]:

@@ -21,6 +21,8 @@ class Surroundings(NamedTuple):
     """Mount paths of the container; None where no manifest is known."""
     known_plugins: tuple[str, ...] | None = None
     """What the image has beside the scheduler's own plugins; None where nobody says it."""
+    may_be_completed: bool = False
+    """A patch brings it, and fills in what is missing for the minor."""
 
 
 class Decoded(NamedTuple):

@@ -68,8 +68,25 @@ def test_insecure_addresses_are_served_in_1_22_and_refused_later(
     address: str, refused: set[int]
 ) -> None:
     for minor in (22, 23, 27):
-        found = errors(f"healthzBindAddress: '{address}'", minor, version="v1beta2")
-        assert found == ([("C028", "healthzBindAddress")] if minor in refused else [])
+        body = f"healthzBindAddress: '{address}'\nmetricsBindAddress: '{address}'"
+        found = {code for code, _ in errors(body, minor, version="v1beta2")}
+        assert found == ({"C028"} if minor in refused else set())
+
+
+@pytest.mark.parametrize(
+    ("healthz", "metrics", "clash"),
+    [("127.0.0.1:10251", None, True), (None, "127.0.0.1", True), ("0.0.0.0:10251", None, False),
+     ("127.0.0.1:10251", "127.0.0.1", False), ("127.0.0.1:9", None, False),
+     ("127.0.0.1:9", "[::]:9", True), ("127.0.0.1:9", "127.0.0.2:9", False)],
+)  # fmt: skip
+def test_1_22_can_stand_in_its_own_way(
+    healthz: str | None, metrics: str | None, clash: bool
+) -> None:
+    given = {"healthzBindAddress": healthz, "metricsBindAddress": metrics}
+    body = "\n".join(f"{key}: '{address}'" for key, address in given.items() if address)
+    assert bool(errors(body, 22, version="v1beta1")) is clash
+    if healthz is None or metrics is None:
+        assert errors(body, 22, version="v1beta1", may_be_completed=True) == []
 
 
 @pytest.mark.parametrize(
