@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kschedpatch.model.code import Code
 from kschedpatch.model.finding import Finding, Path, Severity, format_path
+from kschedpatch.model.migrationcodes import MIGRATIONS
 from kschedpatch.model.nodecodes import NODES
 
 _ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -329,7 +330,8 @@ _VERSION = (
 # fmt: on
 
 CODES: dict[str, Code] = {
-    code.code: code for code in (*_TEXT, *_PATCH, *_MANIFEST, *_CONFIG, *_RBAC, *_VERSION, *NODES)
+    code.code: code
+    for code in (*_TEXT, *_PATCH, *_MANIFEST, *_CONFIG, *_RBAC, *_VERSION, *MIGRATIONS, *NODES)
 }
 
 

@@ -46,3 +46,9 @@ def is_env_name(text: str) -> bool:
 
 def is_image(text: str) -> bool:
     return len(text) <= 512 and _IMAGE.fullmatch(text) is not None
+
+
+def is_extended_resource(name: str) -> bool:
+    """A name with a domain that is not Kubernetes' own, also with the «requests.» of quotas."""
+    native = "/" not in name or "kubernetes.io/" in name
+    return not native and not name.startswith("requests.") and is_qualified_name(f"requests.{name}")

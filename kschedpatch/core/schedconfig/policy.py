@@ -1,0 +1,217 @@
+"""Judges a Policy by the rules of 1.22, the last minor that reads one."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+from kschedpatch.core.schedconfig import policynames
+from kschedpatch.core.schedconfig.policydecode import PolicyText, read_policy
+from kschedpatch.core.schedconfig.policynames import EQUAL_PRIORITY, PREDICATES, PRIORITIES
+from kschedpatch.core.schedconfig.policyselection import (
+    Selection,
+    predicate_of,
+    priority_of,
+    select,
+)
+from kschedpatch.core.yamltext.nodes import same
+from kschedpatch.model.finding import Finding, Path, in_reading_order
+from kschedpatch.model.grammar import is_extended_resource, is_qualified_name
+
+LAST_MINOR = 22
+_MAX_WEIGHT = (2**63 - 1) // 10
+_NEED_ARGUMENT = {
+    "CheckNodeLabelPresence": "labelsPresence",
+    "CheckServiceAffinity": "serviceAffinity",
+    "NodeLabel": "labelPreference",
+    "ServiceAffinity": "serviceAntiAffinity",
+    "RequestedToCapacityRatio": "requestedToCapacityRatioArguments",
+}
+
+
+def judge_policy(data: bytes, file: str) -> tuple[Finding, ...]:
+    """What 1.22 says to a Policy file: an error is what it refuses, or breaks on."""
+    reading = read_policy(data, file)
+    findings = list(reading.findings)
+    if reading.policy is not None:
+        findings += policy_findings(reading.policy)
+    return in_reading_order(findings)
+
+
+def policy_findings(policy: PolicyText) -> Iterator[Finding]:
+    selection = select(policy.value)
+    yield from _predicate_findings(policy)
+    yield from _priority_findings(policy)
+    yield from _custom_priority_findings(policy)
+    yield from _argument_findings(policy, selection)
+    yield from _extender_findings(policy, selection)
+    hard = policy.value.get("hardPodAffinitySymmetricWeight", 0)
+    if not 0 <= hard <= 100:
+        path: Path = ("hardPodAffinitySymmetricWeight",)
+        yield policy.places.at("L005", path, f"{hard} is not between 0 and 100")
+
+
+def _items(policy: PolicyText, kind: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for index, item in enumerate(policy.value.get(kind) or ()):
+        yield (kind, index), item or {}
+
+
+def _predicate_findings(policy: PolicyText) -> Iterator[Finding]:
+    for path, item in _items(policy, "predicates"):
+        yield from _one_argument(policy, path, item)
+        if predicate_of(item) is None:
+            yield _unknown_name(policy, path, item, "predicates")
+
+
+def _priority_findings(policy: PolicyText) -> Iterator[Finding]:
+    for path, item in _items(policy, "priorities"):
+        weight = item.get("weight", 0)
+        if not 0 < weight < _MAX_WEIGHT:
+            message = f"the weight of {item.get('name', '')} is {weight}: it must be 1 or more"
+            yield policy.places.at("L005", (*path, "weight"), message)
+        if item.get("name") == EQUAL_PRIORITY:
+            if item.get("argument") == {}:
+                yield _no_argument(policy, path)
+            continue
+        yield from _one_argument(policy, path, item)
+        if priority_of(item) is None:
+            yield _unknown_name(policy, path, item, "priorities")
+
+
+def _one_argument(policy: PolicyText, path: Path, item: dict[str, Any]) -> Iterator[Finding]:
+    argument = item.get("argument")
+    if argument is not None and len(argument) != 1:
+        yield _no_argument(policy, path)
+
+
+def _no_argument(policy: PolicyText, path: Path) -> Finding:
+    return policy.places.at("L006", (*path, "argument"), "exactly one argument is needed here")
+
+
+def _unknown_name(policy: PolicyText, path: Path, item: dict[str, Any], kind: str) -> Finding:
+    name = item.get("name", "")
+    what = kind[:-1] if kind == "predicates" else "priority"
+    message = f"1.22 has no {what} {name!r}" if name else f"a {what} without a name"
+    return policy.places.at("L002", (*path, "name"), message, policynames.advice(name, kind))
+
+
+def _custom_priority_findings(policy: PolicyText) -> Iterator[Finding]:
+    """Several of one kind share a plugin: their weights must agree, or there may be only one."""
+    seen: dict[str, dict[str, Any]] = {}
+    for path, item in _items(policy, "priorities"):
+        argument = item.get("argument") or {}
+        # The order in which 1.22 looks: the first that is there decides.
+        kinds = ("labelPreference", "serviceAntiAffinity", "requestedToCapacityRatioArguments")
+        kind = next((kind for kind in kinds if kind in argument), None)
+        if kind is None:
+            continue
+        before = seen.get(kind)
+        name = item.get("name", "")
+        if before is not None and kind == "requestedToCapacityRatioArguments":
+            message = (
+                f"{name} and {before.get('name', '')} both define it: it can be there once"
+            )
+            yield policy.places.at("L006", (*path, "argument", kind), message)
+            continue
+        if before is not None and before.get("weight", 0) != item.get("weight", 0):
+            message = f"{name} and {before.get('name', '')} must have the same weight"
+            yield policy.places.at("L005", (*path, "weight"), message)
+            continue
+        seen[kind] = item
+
+
+def _argument_findings(policy: PolicyText, selection: Selection) -> Iterator[Finding]:
+    yield from _void_arguments(policy, selection)
+    labels = selection.args.get("NodeLabel", {})
+    for present, absent, kind in (
+        ("presentLabels", "absentLabels", "predicates"),
+        ("presentLabelsPreference", "absentLabelsPreference", "priorities"),
+    ):
+        for label in sorted(set(labels.get(present, ())) & set(labels.get(absent, ()))):
+            message = f"the label {label!r} is wanted both present and absent"
+            yield policy.places.at("L006", (kind,), message)
+    for path, item in _items(policy, "priorities"):
+        argument = (item.get("argument") or {}).get("requestedToCapacityRatioArguments")
+        # A void argument (the name is in the table) is not looked at.
+        if argument is not None and same(argument, selection.args.get("RequestedToCapacityRatio")):
+            here = (*path, "argument", "requestedToCapacityRatioArguments")
+            yield from _ratio_findings(policy, here, argument)
+
+
+def _void_arguments(policy: PolicyText, selection: Selection) -> Iterator[Finding]:
+    """A plugin that only an argument defines, asked for by the table's name: then 1.22 does not
+    look at the argument, and has none. It ends there, with an error or a crash."""
+    for kind, of, plugins in (
+        ("predicates", predicate_of, {name: used[0] for name, used in PREDICATES.items()}),
+        ("priorities", priority_of, PRIORITIES),
+    ):
+        for path, item in _items(policy, kind):
+            name = of(item)
+            if name in _NEED_ARGUMENT and plugins[name] not in selection.args:
+                argument = _NEED_ARGUMENT[name]
+                message = f"{item.get('name')} has no arguments: 1.22 fails on it"
+                hint = f"give it a name of your own and the argument {argument}"
+                yield policy.places.at("L006", (*path, "name"), message, hint)
+
+
+def _ratio_findings(policy: PolicyText, path: Path, argument: dict[str, Any]) -> Iterator[Finding]:
+    shape = argument.get("shape") or []
+    if not shape:
+        yield policy.places.at("L006", path, "shape needs at least one point")
+    before = -1
+    for index, point in enumerate(shape):
+        here = (*path, "shape", index)
+        utilization, score = point.get("utilization", 0), point.get("score", 0)
+        if index and utilization <= before:
+            message = "utilization must rise from point to point"
+            yield policy.places.at("L006", (*here, "utilization"), message)
+        before = utilization
+        if not 0 <= utilization <= 100:
+            message = f"{utilization} is not between 0 and 100"
+            yield policy.places.at("L006", (*here, "utilization"), message)
+        if not 0 <= score <= 10:
+            yield policy.places.at("L006", (*here, "score"), f"{score} is not between 0 and 10")
+    for index, resource in enumerate(argument.get("resources") or ()):
+        if resource.get("weight", 0) < 1:
+            message = f"the weight of {resource.get('name', '')} must be 1 or more"
+            yield policy.places.at("L006", (*path, "resources", index, "weight"), message)
+
+
+def _extender_findings(policy: PolicyText, selection: Selection) -> Iterator[Finding]:
+    binder = False
+    managed: set[str] = set()
+    for path, extender in _items(policy, "extenders"):
+        if extender.get("prioritizeVerb") and extender.get("weight", 0) <= 0:
+            message = "with a prioritizeVerb, its weight must be 1 or more"
+            yield policy.places.at("L007", (*path, "weight"), message)
+        if extender.get("bindVerb"):
+            if binder:
+                yield policy.places.at("L007", (*path, "bindVerb"), "a second extender that binds")
+            binder = True
+        for index, resource in enumerate(extender.get("managedResources") or ()):
+            here = (*path, "managedResources", index, "name")
+            name = resource.get("name", "")
+            if not is_qualified_name(name) or not is_extended_resource(name):
+                message = f"{name!r} is no name of an extended resource"
+                hint = "such as nvidia.com/gpu; cpu, memory and the like can't be managed"
+                yield policy.places.at("L007", here, message, hint)
+            if name in managed:
+                yield policy.places.at("L007", here, f"{name} is managed twice")
+            managed.add(name)
+            if resource.get("ignoredByScheduler") and "NodeResourcesFit" not in selection.filters:
+                message = "ignoredByScheduler needs the predicate that it limits"
+                yield policy.places.at("L007", here, message, "add PodFitsResources")
+        yield from _tls_findings(policy, path, extender)
+
+
+def _tls_findings(policy: PolicyText, path: Path, extender: dict[str, Any]) -> Iterator[Finding]:
+    tls = extender.get("tlsConfig") or {}
+    here = (*path, "tlsConfig")
+    if tls.get("insecure") and (tls.get("caFile") or tls.get("caData")):
+        message = "insecure and a CA exclude each other"
+        yield policy.places.at("L007", (*here, "insecure"), message)
+    if tls.get("certData") and tls.get("keyData") and not tls.get("certFile"):
+        for key in ("certData", "keyData"):
+            if b"-----BEGIN " not in base64.b64decode(tls[key]):
+                yield policy.places.at("L007", (*here, key), "it holds no PEM block")
