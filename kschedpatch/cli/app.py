@@ -11,6 +11,7 @@ from kschedpatch.cli.apply import apply
 from kschedpatch.cli.history import history
 from kschedpatch.cli.init import init
 from kschedpatch.cli.lint import lint
+from kschedpatch.cli.migrate import migrate
 from kschedpatch.cli.plan import plan
 from kschedpatch.cli.recipes import recipes
 from kschedpatch.cli.render import render
@@ -45,7 +46,7 @@ def root(
 
 
 _COMMANDS = (
-    recipes, init, lint, render, plan, apply, verify, rollback, status, history, schema
+    recipes, init, lint, migrate, render, plan, apply, verify, rollback, status, history, schema
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command()(_command)

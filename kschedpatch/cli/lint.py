@@ -17,8 +17,8 @@ def lint(
             "-f",
             "--file",
             metavar="FILE",
-            help="A SchedulerPatch, a KubeSchedulerConfiguration, a kube-scheduler manifest, "
-            "or a manifests directory; - is standard input.",
+            help="A SchedulerPatch, a KubeSchedulerConfiguration, a Policy, a kube-scheduler "
+            "manifest, or a manifests directory; - is standard input.",
         ),
     ] = None,
     recipe: options.RecipeName = None,

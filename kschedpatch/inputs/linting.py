@@ -18,6 +18,8 @@ from kschedpatch.model.finding import Finding, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.patch import KIND as PATCH_KIND
 
+POLICY_KIND = "Policy"
+
 if TYPE_CHECKING:
     from kschedpatch.core.manifest.document import Manifest
 
@@ -40,11 +42,11 @@ def lint_path(
         source = read_named(name)
     except Unreadable as error:
         return (error.finding(name or "-f"),)
-    kind = _kind_of(source.data)
+    kind = kind_of(source.data)
     if kind == PATCH_KIND:
         return lint_loaded(load_patch(source, flags), manifest, version, known_plugins)
     beside_pod = kind == "Pod" and manifest is not None
-    if kind in {CONFIG_KIND, "Pod"} and (flags.given or beside_pod):
+    if kind in {CONFIG_KIND, POLICY_KIND, "Pod"} and (flags.given or beside_pod):
         return (_not_a_patch(source.name, f"a {kind}"),)
     if kind == CONFIG_KIND:
         return lint_config(source.data, source.name, manifest, version, known_plugins)
@@ -52,7 +54,26 @@ def lint_path(
         from kschedpatch.inputs.manifestfile import lint_manifest
 
         return lint_manifest(source, version)
-    return _unknown_kind(source, kind)
+    if kind == POLICY_KIND:
+        return _lint_policy(source, version)
+    return unknown_kind(source, kind)
+
+
+def _lint_policy(source: NamedText, version: KubeVersion | None) -> tuple[Finding, ...]:
+    """By the rules of 1.22, and what it is worth on the version asked for."""
+    from kschedpatch.core.schedconfig.policy.judge import LAST_MINOR, judge_policy
+
+    root = next(iter(read(source.data).documents), None)
+    places = Places(source.name, root)
+    hint = f"kschedpatch migrate -f {source.name} --to {version or '1.34'}"
+    if version is None:
+        worth = places.at("L010", ("kind",), "1.23 and later do not read a Policy", hint)
+    elif version.minor > LAST_MINOR:
+        message = f"{version} reads no Policy: the file is inert, its flag is refused"
+        worth = places.at("L009", ("kind",), message, hint)
+    else:
+        return judge_policy(source.data, source.name)
+    return in_reading_order((*judge_policy(source.data, source.name), worth))
 
 
 def _not_a_patch(name: str, what: str) -> Finding:
@@ -72,7 +93,7 @@ def lint_loaded(
     return in_reading_order((*loaded.findings, *findings))
 
 
-def _kind_of(data: bytes) -> str:
+def kind_of(data: bytes) -> str:
     documents = read(data).documents
     value: Any = value_of(documents[0]) if documents else None
     if not isinstance(value, dict):
@@ -85,7 +106,7 @@ def _kind_of(data: bytes) -> str:
     return str(kind) if kind is not None else ""
 
 
-def _unknown_kind(source: NamedText, kind: str) -> tuple[Finding, ...]:
+def unknown_kind(source: NamedText, kind: str) -> tuple[Finding, ...]:
     reading = read(source.data)
     findings = [finding.in_file(source.name) for finding in reading.findings]
     root = reading.documents[0] if reading.documents else None
@@ -94,8 +115,6 @@ def _unknown_kind(source: NamedText, kind: str) -> tuple[Finding, ...]:
         findings.append(found("Y014", "the file is empty", file=source.name))
     elif root is not None and not empty:
         what = f"kind is {kind}" if kind else "there is no kind"
-        hint = f"lint reads a {PATCH_KIND}, a {CONFIG_KIND} or a Pod"
-        if kind == "Policy":
-            hint = "a Policy is read up to 1.22: say the same with profiles and extenders"
+        hint = f"a {PATCH_KIND}, a {CONFIG_KIND}, a {POLICY_KIND} or a Pod is read here"
         findings.append(Places(source.name, root).at("P013", ("kind",), what, hint))
     return in_reading_order(findings)

@@ -82,6 +82,23 @@ def write_private(path: Path, text: str) -> None:
         raise WriteError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 
 
+def replace_text(path: Path, before: str, after: str, *, keep: bool) -> None:
+    """A file of the user's in one step, with its mode. What has changed meanwhile is left alone."""
+    place = path.resolve()  # a link stays one
+    old = Path(f"{path}.orig")
+    try:
+        if place.read_bytes().decode() != before:
+            raise WriteError(f"{path} was changed meanwhile")
+        if keep and old.exists():
+            raise WriteError(f"{old} exists already")
+        mode = place.stat().st_mode & 0o7777
+        if keep:
+            _write(old, [before.encode()], mode)
+        _write(place, [after.encode()], mode)
+    except OSError as error:
+        raise WriteError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
 def _documents(objects: tuple[ClusterObject, ...]) -> str:
     return "---\n".join(emit.document(item.body) for item in objects)
 

@@ -19,6 +19,8 @@ _SECTIONS = {
     "C": "The scheduler configuration",
     "R": "RBAC",
     "V": "Versions",
+    "L": "Policy files",
+    "U": "Migration",
     "N": "Nodes",
 }
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from kschedpatch.core.kubeversions.plugins import POINTS, plugin_points, refused_plugins
 from kschedpatch.core.schedconfig.args import LATE, late_findings, refusal, setting_of
-from kschedpatch.core.schedconfig.merge import EVERY, Entry, Sets
+from kschedpatch.core.schedconfig.merge import Entry, Sets, entries_at, taken
 from kschedpatch.core.schedconfig.pluginargs import args_problems
 from kschedpatch.core.schedconfig.surroundings import Decoded
 from kschedpatch.model.finding import Finding, Path, has_errors
@@ -125,36 +125,25 @@ def _multi_point(decoded: Decoded, sets: Sets, told: set[str]) -> Iterator[Findi
         if decoded.points(entry.name) is None:
             yield from _foreign(decoded, entry, "multiPoint", told)
     counts = Counter(sets["multiPoint"].names)
-    taken = {point: _taken(sets, point) for point in POINTS}
+    spoken_for = {point: taken(sets, point) for point in POINTS}
     for entry in entries:
         if counts[entry.name] < 2 or entry.path is None:
             continue
         points = decoded.points(entry.name)
-        free = [p for p, names in taken.items() if names is not None and entry.name not in names]
+        free = [p for p, own in spoken_for.items() if own is not None and entry.name not in own]
         if any(points is None or point in points for point in free):
             counts[entry.name] = 0  # said once
             message = f"{entry.name} is enabled twice in multiPoint"
             yield decoded.at("C024", _path(entry), message)
 
 
-def _taken(sets: Sets, point: str) -> frozenset[str] | None:
-    """Names that multiPoint does not bring to a point; None where it brings none at all."""
-    there = sets[point]
-    return None if EVERY in there.disabled else frozenset((*there.disabled, *there.names))
-
-
 def effective(decoded: Decoded, sets: Sets, point: str) -> tuple[list[str], bool]:
     """What runs at a point, and whether a plugin that nobody knows may run there too."""
-    taken = _taken(sets, point)
-    names = dict.fromkeys(sets[point].names)
-    unknown = False
-    for name in sets["multiPoint"].names if taken is not None else ():
-        if taken is None or name in taken:
-            continue
-        points = decoded.points(name)
-        unknown |= points is None
-        if points is not None and point in points:
-            names[name] = None
+    names = dict.fromkeys(entry.name for entry in entries_at(sets, point, decoded.minor))
+    own = taken(sets, point)
+    unknown = own is not None and any(
+        name not in own and decoded.points(name) is None for name in sets["multiPoint"].names
+    )
     return list(names), unknown
 
 

@@ -38,6 +38,12 @@ def exists(field: Field, minor: int) -> bool:
     return since <= minor and (gone is None or minor < gone)
 
 
+def has_field(version: str, minor: int, kind: str, field: str) -> bool:
+    """Whether this minor reads such a field in a type of this version."""
+    known = types_of(version).get(kind, {}).get(field)
+    return known is not None and exists(known, minor)
+
+
 def args_kind(version: str, minor: int, plugin: str) -> str | None:
     """The kind of a plugin's arguments; None where the scheduler leaves them to the plugin."""
     kind = f"{plugin}Args"

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from kschedpatch.core.kubeversions.plugins import POINTS, Weighted, default_plugins
+from kschedpatch.core.kubeversions.plugins import (
+    POINTS,
+    Weighted,
+    default_plugins,
+    plugin_points,
+)
 from kschedpatch.model.finding import Path
 
 EVERY = "*"
@@ -64,6 +69,25 @@ def _default_sets(version: str, minor: int, gates: frozenset[str]) -> Sets:
         point: PluginSet(tuple(Entry(*pair, None) for pair in defaults.get(point, ())))
         for point in ("multiPoint", *POINTS)
     }
+
+
+def taken(sets: Sets, point: str) -> frozenset[str] | None:
+    """Names that multiPoint does not bring to a point; None where it brings none at all."""
+    there = sets[point]
+    return None if EVERY in there.disabled else frozenset((*there.disabled, *there.names))
+
+
+def entries_at(sets: Sets, point: str, minor: int) -> list[Entry]:
+    """What runs at a point. Of multiPoint, the scheduler's own plugins: only a foreign one itself
+    knows its points."""
+    spoken_for = taken(sets, point)
+    brought: dict[str, Entry] = {}
+    if spoken_for is not None:
+        known = plugin_points(minor)
+        for entry in sets["multiPoint"].enabled:
+            if entry.name not in spoken_for and point in known.get(entry.name, ()):
+                brought.setdefault(entry.name, entry)
+    return [*sets[point].enabled, *brought.values()]
 
 
 def _custom(given: Mapping[str, Any], path: Path) -> list[Entry]:

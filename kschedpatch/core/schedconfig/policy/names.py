@@ -62,6 +62,15 @@ DEFAULT_PRIORITIES: dict[str, int] = {
     "NodePreferAvoidPodsPriority": 10000, "SelectorSpreadPriority": 1, "TaintTolerationPriority": 1,
 }  # fmt: skip
 
+#: What only an argument defines → that argument. It is looked at under a name of one's own alone.
+NEED_ARGUMENT = {
+    "CheckNodeLabelPresence": "labelsPresence",
+    "CheckServiceAffinity": "serviceAffinity",
+    "NodeLabel": "labelPreference",
+    "ServiceAffinity": "serviceAntiAffinity",
+    "RequestedToCapacityRatio": "requestedToCapacityRatioArguments",
+}
+
 #: Read and left out: it gives every node the same.
 EQUAL_PRIORITY = "EqualPriority"
 # Old names that 1.22 still takes.

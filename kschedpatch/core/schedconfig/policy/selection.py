@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kschedpatch.core.schedconfig import policynames
-from kschedpatch.core.schedconfig.policynames import (
+from kschedpatch.core.schedconfig.policy import names
+from kschedpatch.core.schedconfig.policy.names import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
@@ -46,7 +46,7 @@ def select(policy: dict[str, Any]) -> Selection:
 def predicate_of(item: dict[str, Any]) -> str | None:
     """The table's name for a predicate. A name that is in the table makes its argument void."""
     argument = item.get("argument") or {}
-    known = policynames.predicate(item.get("name", ""))
+    known = names.predicate(item.get("name", ""))
     if known is not None:
         return known
     if "labelsPresence" in argument:
@@ -56,7 +56,7 @@ def predicate_of(item: dict[str, Any]) -> str | None:
 
 def priority_of(item: dict[str, Any]) -> str | None:
     argument = item.get("argument") or {}
-    known = policynames.priority(item.get("name", ""))
+    known = names.priority(item.get("name", ""))
     if known is not None:
         return known
     if "requestedToCapacityRatioArguments" in argument:
@@ -82,7 +82,7 @@ def _filters(
         chosen.add(name)
         for plugin in PREDICATES[name]:
             asked.setdefault(("filter", plugin), ("predicates", index, "name"))
-        argument = {} if policynames.predicate(item.get("name", "")) else item.get("argument") or {}
+        argument = {} if names.predicate(item.get("name", "")) else item.get("argument") or {}
         if "labelsPresence" in argument:
             presence = argument["labelsPresence"]
             key = "presentLabels" if presence.get("presence") else "absentLabels"
@@ -108,7 +108,7 @@ def _scores(
             continue
         weights[name] = item.get("weight", 0)
         asked.setdefault(("score", PRIORITIES[name]), ("priorities", index, "name"))
-        argument = {} if policynames.priority(item.get("name", "")) else item.get("argument") or {}
+        argument = {} if names.priority(item.get("name", "")) else item.get("argument") or {}
         if "requestedToCapacityRatioArguments" in argument:
             args["RequestedToCapacityRatio"] = argument["requestedToCapacityRatioArguments"]
         elif "labelPreference" in argument:

@@ -6,35 +6,34 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
-from kschedpatch.core.schedconfig import policynames
-from kschedpatch.core.schedconfig.policydecode import PolicyText, read_policy
-from kschedpatch.core.schedconfig.policynames import EQUAL_PRIORITY, PREDICATES, PRIORITIES
-from kschedpatch.core.schedconfig.policyselection import (
+from kschedpatch.core.schedconfig.policy import names
+from kschedpatch.core.schedconfig.policy.names import (
+    EQUAL_PRIORITY,
+    NEED_ARGUMENT,
+    PREDICATES,
+    PRIORITIES,
+)
+from kschedpatch.core.schedconfig.policy.read import PolicyText, read_policy
+from kschedpatch.core.schedconfig.policy.selection import (
     Selection,
     predicate_of,
     priority_of,
     select,
 )
 from kschedpatch.core.yamltext.nodes import same
-from kschedpatch.model.finding import Finding, Path, in_reading_order
+from kschedpatch.model.finding import Finding, Path, has_errors, in_reading_order
 from kschedpatch.model.grammar import is_extended_resource, is_qualified_name
 
 LAST_MINOR = 22
 _MAX_WEIGHT = (2**63 - 1) // 10
-_NEED_ARGUMENT = {
-    "CheckNodeLabelPresence": "labelsPresence",
-    "CheckServiceAffinity": "serviceAffinity",
-    "NodeLabel": "labelPreference",
-    "ServiceAffinity": "serviceAntiAffinity",
-    "RequestedToCapacityRatio": "requestedToCapacityRatioArguments",
-}
 
 
 def judge_policy(data: bytes, file: str) -> tuple[Finding, ...]:
     """What 1.22 says to a Policy file: an error is what it refuses, or breaks on."""
     reading = read_policy(data, file)
     findings = list(reading.findings)
-    if reading.policy is not None:
+    # What can't be decoded is not looked at any further: its rules would speak of what is missing.
+    if reading.policy is not None and not has_errors(findings):
         findings += policy_findings(reading.policy)
     return in_reading_order(findings)
 
@@ -93,7 +92,7 @@ def _unknown_name(policy: PolicyText, path: Path, item: dict[str, Any], kind: st
     name = item.get("name", "")
     what = kind[:-1] if kind == "predicates" else "priority"
     message = f"1.22 has no {what} {name!r}" if name else f"a {what} without a name"
-    return policy.places.at("L002", (*path, "name"), message, policynames.advice(name, kind))
+    return policy.places.at("L002", (*path, "name"), message, names.advice(name, kind))
 
 
 def _custom_priority_findings(policy: PolicyText) -> Iterator[Finding]:
@@ -109,9 +108,7 @@ def _custom_priority_findings(policy: PolicyText) -> Iterator[Finding]:
         before = seen.get(kind)
         name = item.get("name", "")
         if before is not None and kind == "requestedToCapacityRatioArguments":
-            message = (
-                f"{name} and {before.get('name', '')} both define it: it can be there once"
-            )
+            message = f"{name} and {before.get('name', '')} both define it: it can be there once"
             yield policy.places.at("L006", (*path, "argument", kind), message)
             continue
         if before is not None and before.get("weight", 0) != item.get("weight", 0):
@@ -148,8 +145,8 @@ def _void_arguments(policy: PolicyText, selection: Selection) -> Iterator[Findin
     ):
         for path, item in _items(policy, kind):
             name = of(item)
-            if name in _NEED_ARGUMENT and plugins[name] not in selection.args:
-                argument = _NEED_ARGUMENT[name]
+            if name in NEED_ARGUMENT and plugins[name] not in selection.args:
+                argument = NEED_ARGUMENT[name]
                 message = f"{item.get('name')} has no arguments: 1.22 fails on it"
                 hint = f"give it a name of your own and the argument {argument}"
                 yield policy.places.at("L006", (*path, "name"), message, hint)

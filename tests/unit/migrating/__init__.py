@@ -1,0 +1,1 @@
+"""Policies, conversions between versions of the configuration, and the command migrate."""
