@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND
+from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND, POLICY_KIND
 from kschedpatch.core.offline import lint_config, lint_patch
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
@@ -17,8 +17,6 @@ from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.patch import KIND as PATCH_KIND
-
-POLICY_KIND = "Policy"
 
 if TYPE_CHECKING:
     from kschedpatch.core.manifest.document import Manifest
@@ -61,7 +59,8 @@ def lint_path(
 
 def _lint_policy(source: NamedText, version: KubeVersion | None) -> tuple[Finding, ...]:
     """By the rules of 1.22, and what it is worth on the version asked for."""
-    from kschedpatch.core.schedconfig.policy.judge import LAST_MINOR, judge_policy
+    from kschedpatch.core.schedconfig.policy.judge import judge_policy
+    from kschedpatch.core.schedconfig.policy.read import LAST_MINOR
 
     root = next(iter(read(source.data).documents), None)
     places = Places(source.name, root)

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND
+from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND, POLICY_KIND
 from kschedpatch.core.offline import lint_config
 from kschedpatch.core.patchmigration import ARGS, change_flags, named_policy
 from kschedpatch.core.schedconfig.conversion.configuration import Choices, convert
@@ -29,7 +29,7 @@ from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.splice import SpliceError, respell
 from kschedpatch.inputs.files import NamedText, Unreadable, read_bytes, read_named
-from kschedpatch.inputs.linting import POLICY_KIND, kind_of, unknown_kind
+from kschedpatch.inputs.linting import kind_of, unknown_kind
 from kschedpatch.inputs.patchfile import read_patch
 from kschedpatch.model.finding import Finding, has_errors, in_reading_order
 from kschedpatch.model.kubeversion import KubeVersion

@@ -50,5 +50,11 @@ def is_image(text: str) -> bool:
 
 def is_extended_resource(name: str) -> bool:
     """A name with a domain that is not Kubernetes' own, also with the «requests.» of quotas."""
-    native = "/" not in name or "kubernetes.io/" in name
-    return not native and not name.startswith("requests.") and is_qualified_name(f"requests.{name}")
+    if "/" not in name or is_native_resource(name) or name.startswith("requests."):
+        return False
+    return is_qualified_name(name) and is_qualified_name(f"requests.{name}")
+
+
+def is_native_resource(name: str) -> bool:
+    """A resource of Kubernetes' own, under its domain."""
+    return "kubernetes.io/" in name

@@ -8,6 +8,7 @@ from kschedpatch.core.kubeversions.clusters import (
 from kschedpatch.core.kubeversions.configapi import (
     CONFIG_GROUP,
     CONFIG_KIND,
+    POLICY_KIND,
     best_config_version,
     config_versions,
     is_deprecated_config,
@@ -27,6 +28,7 @@ __all__ = [
     "CONFIG_KIND",
     "IGNORED_WITH_CONFIG",
     "KNOWN_FLAGS",
+    "POLICY_KIND",
     "REMOVED_FLAGS",
     "best_config_version",
     "config_versions",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CONFIG_GROUP = "kubescheduler.config.k8s.io"
 CONFIG_KIND = "KubeSchedulerConfiguration"
+POLICY_KIND = "Policy"
 
 OLDEST_MINOR, NEWEST_MINOR = 22, 36
 

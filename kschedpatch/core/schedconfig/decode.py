@@ -33,7 +33,7 @@ class Decoder(NamedTuple):
         """The value as Go holds it; what does not fit is a finding, and left out as null is."""
         if value is None:
             if kind == "Duration":
-                self._wrong(path, "a duration such as 15s", value)
+                self.wrong(path, "a duration such as 15s", value)
             return None
         if kind == "RawExtension":
             return value
@@ -47,7 +47,7 @@ class Decoder(NamedTuple):
 
     def _list(self, kind: str, value: Any, path: Path) -> list[Any] | None:
         if not isinstance(value, list):
-            self._wrong(path, "a list", value)
+            self.wrong(path, "a list", value)
             return None
         items = (self.decode(kind, item, (*path, at)) for at, item in enumerate(value))
         return [self._zero(kind) if item is None else item for item in items]
@@ -57,28 +57,33 @@ class Decoder(NamedTuple):
 
     def _map(self, kind: str, value: Any, path: Path) -> dict[str, Any] | None:
         if not isinstance(value, dict):
-            self._wrong(path, "a mapping", value)
+            self.wrong(path, "a mapping", value)
             return None
         decoded = {key: self.decode(kind, item, (*path, key)) for key, item in value.items()}
         return {key: self._zero(kind) if i is None else i for key, i in decoded.items()}
 
     def _struct(self, kind: str, value: Any, path: Path) -> dict[str, Any] | None:
         if not isinstance(value, dict):
-            self._wrong(path, "a mapping", value)
+            self.wrong(path, "a mapping", value)
             return None
         fields = self.types[kind]
         result = {}
         for key, item in value.items():
-            field = fields.get(key)
+            name = self.field_name(kind, key)
+            field = fields.get(name)
             if field is None or not exists(field, self.minor):
-                self._unknown(kind, key, (*path, key))
+                self.unknown(kind, key, (*path, key))
                 continue
             decoded = self.decode(type_name(field), item, (*path, key))
             if decoded is not None:
-                result[key] = decoded
+                result[name] = decoded
         return result
 
-    def _unknown(self, kind: str, key: str, path: Path) -> None:
+    def field_name(self, kind: str, key: str) -> str:  # noqa: ARG002  other decoders look at it
+        """The field that a key stands for."""
+        return key
+
+    def unknown(self, kind: str, key: str, path: Path) -> None:
         fields = self.types[kind]
         field = fields.get(key)
         if field is not None and not isinstance(field, str):
@@ -99,10 +104,10 @@ class Decoder(NamedTuple):
     def _scalar(self, kind: str, value: Any, path: Path) -> Any:
         decoded, expected = _scalar(kind, value)
         if expected:
-            self._wrong(path, expected, value)
+            self.wrong(path, expected, value)
         return decoded
 
-    def _wrong(self, path: Path, expected: str, value: Any) -> None:
+    def wrong(self, path: Path, expected: str, value: Any) -> None:
         self.findings.append(self.config.at("C018", path, *mismatch(expected, value)))
 
 

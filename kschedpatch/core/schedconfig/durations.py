@@ -32,6 +32,12 @@ def nanoseconds(text: str) -> int | None:
     return -total if negative else total
 
 
+def written(span: int) -> str:
+    """Nanoseconds in the largest unit that needs no fraction; never more than seconds."""
+    unit = next(unit for unit in ("s", "ms", "us", "ns") if span % _UNITS[unit] == 0)
+    return f"{span // _UNITS[unit]}{unit}"
+
+
 def _part(match: re.Match[str]) -> int | None:
     whole, point, fraction, unit = match.groups()
     size = _UNITS.get(unit)

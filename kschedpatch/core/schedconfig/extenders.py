@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,39 +11,42 @@ from kschedpatch.core.schedconfig.merge import Sets
 from kschedpatch.core.schedconfig.surroundings import Decoded
 from kschedpatch.core.schedconfig.tls import client_tls
 from kschedpatch.model.finding import Finding, Path
-from kschedpatch.model.grammar import is_qualified_name
+from kschedpatch.model.grammar import is_extended_resource
 
 _VERBS = ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb")
 
 
 def extender_findings(decoded: Decoded) -> Iterator[Finding]:
     """What is looked at when the configuration is read."""
+    for code, path, message in extender_problems(decoded.extenders):
+        yield decoded.at(code, path, message)
+
+
+def extender_problems(
+    extenders: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, Path, str]]:
+    """(code, path, message), of a configuration's extenders or a Policy's."""
     managed: set[str] = set()
     binders = 0
-    for index, extender in enumerate(decoded.extenders):
+    for index, extender in enumerate(extenders):
         path: Path = ("extenders", index)
         if extender.get("prioritizeVerb") and extender.get("weight", 0) <= 0:
             message = "an extender with a prioritizeVerb needs a positive weight"
-            yield decoded.at("C033", (*path, "weight"), message)
+            yield "C033", (*path, "weight"), message
         if extender.get("bindVerb"):
             binders += 1
             if binders == 2:
                 message = "a second extender with a bindVerb"
-                yield decoded.at("C007", (*path, "bindVerb"), message)
+                yield "C007", (*path, "bindVerb"), message
         for at, resource in enumerate(extender.get("managedResources") or ()):
             name = resource.get("name", "")
             here = (*path, "managedResources", at, "name")
-            if not _is_extended(name):
+            if not is_extended_resource(name):
                 message = f"{name!r} is no extended resource (vendor.example.com/name)"
-                yield decoded.at("C033", here, message)
+                yield "C033", here, message
             if name in managed:
-                yield decoded.at("C008", here, f"{name} is managed twice")
+                yield "C008", here, f"{name} is managed twice"
             managed.add(name)
-
-
-def _is_extended(name: str) -> bool:
-    native = "/" not in name or "kubernetes.io/" in name or name.startswith("requests.")
-    return not native and is_qualified_name(name) and is_qualified_name(f"requests.{name}")
 
 
 def ignored_resources(decoded: Decoded) -> list[str]:

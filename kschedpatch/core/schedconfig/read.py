@@ -38,6 +38,16 @@ class ConfigReading(NamedTuple):
 
 def read_config(data: bytes, file: str) -> ConfigReading:
     """A configuration file. Its kind must be right if it is given at all."""
+    config, findings = read_mapping(data, file)
+    if config is not None and config.value.get("kind") is None:
+        # An apiVersion can be filled in; without a kind it may be any file at all.
+        hint = "kind: KubeSchedulerConfiguration"
+        findings = (*findings, config.at("C002", (), "kind is missing", hint))
+    return ConfigReading(config, findings)
+
+
+def read_mapping(data: bytes, file: str) -> ConfigReading:
+    """The one document of a file, as YAML or as JSON, whatever its kind."""
     reading = read(data)
     findings = [finding.in_file(file) for finding in reading.findings]
     # A key that stands there twice is no reason to stop: of its values the last one counts.
@@ -63,10 +73,6 @@ def read_config(data: bytes, file: str) -> ConfigReading:
             message, hint = "it starts with { but is no JSON", "use block style"
             wrong = found("Y019", message, file=file, line=line, hint=hint)
             return ConfigReading(None, (*findings, wrong))
-    if config.value.get("kind") is None:
-        # An apiVersion can be filled in; without a kind it may be any file at all.
-        hint = "kind: KubeSchedulerConfiguration"
-        findings.append(config.at("C002", (), "kind is missing", hint))
     return ConfigReading(config, tuple(findings))
 
 

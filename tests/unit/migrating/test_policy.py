@@ -58,7 +58,7 @@ TAKEN: list[dict[str, Any]] = [
 REFUSED: list[tuple[dict[str, Any] | str, tuple[str, str]]] = [
     ('{"kind": "Policy", "predicates": []}', ("L001", "")),
     ('{"kind": "Policy", "apiVersion": "v1beta1"}', ("L001", "apiVersion")),
-    ('{"kind": "Policy", "apiVersion": "v1", }', ("L004", "")),
+    ('{"kind": "Policy", "apiVersion": "v1", }', ("Y019", "")),
     ({"predicate": []}, ("L003", "predicate")),
     ({"Predicates": []}, ("L003", "Predicates")),
     ({"predicates": [{"name": "HostName", "weight": 1}]}, ("L003", "predicates[0].weight")),

@@ -12,7 +12,13 @@ from kschedpatch.core.manifest.rules.security import security_findings
 from kschedpatch.core.manifest.rules.walk import containers_of, dicts
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.model.finding import Finding, Path
-from kschedpatch.model.grammar import is_env_name, is_image, is_qualified_name
+from kschedpatch.model.grammar import (
+    is_env_name,
+    is_extended_resource,
+    is_image,
+    is_native_resource,
+    is_qualified_name,
+)
 
 _ENV_FIELDS = frozenset(
     """metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName spec.host
@@ -128,12 +134,6 @@ def _forbidden(container: dict[str, Any], path: Path, places: Places) -> Iterato
         yield places.at_key("M011", (*path, "restartPolicy"), message)
 
 
-def _is_extended_resource(name: str) -> bool:
-    """A name with a domain, also when Kubernetes puts «requests.» before it for quotas."""
-    prefixed = name.startswith("requests.")
-    return "/" in name and not prefixed and is_qualified_name(f"requests.{name}")
-
-
 def _resources(container: dict[str, Any], path: Path, places: Places) -> Iterator[Finding]:
     resources = container.get("resources")
     if not isinstance(resources, dict):
@@ -150,7 +150,8 @@ def _resources(container: dict[str, Any], path: Path, places: Places) -> Iterato
             value = quantity(amount)
             standard = {"cpu", "memory", "ephemeral-storage"}
             known = name in standard or name.startswith("hugepages-")
-            if not known and not _is_extended_resource(name):
+            own = is_native_resource(name) and is_qualified_name(name)
+            if not known and not own and not is_extended_resource(name):
                 hint = "cpu, memory, ephemeral-storage, or a name with a domain"
                 yield places.at_key("M006", here, f"no resource {name!r}", hint)
             if value is not None and value < 0:

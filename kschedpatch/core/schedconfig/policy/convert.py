@@ -3,9 +3,11 @@ defaults, so that what the target has learnt since stays on."""
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND, stock_plugins
+from kschedpatch.core.schedconfig import durations
 from kschedpatch.core.schedconfig.conversion.configuration import Choices, Conversion
 from kschedpatch.core.schedconfig.conversion.journal import Journal
 from kschedpatch.core.schedconfig.conversion.meaning import keep
@@ -13,12 +15,10 @@ from kschedpatch.core.schedconfig.conversion.roles import Roles, default_roles
 from kschedpatch.core.schedconfig.conversion.settings import Setting, target_setting
 from kschedpatch.core.schedconfig.conversion.successors import CLOUD_LIMITS, succeed
 from kschedpatch.core.schedconfig.policy import names
-from kschedpatch.core.schedconfig.policy.judge import LAST_MINOR
-from kschedpatch.core.schedconfig.policy.read import PolicyText
+from kschedpatch.core.schedconfig.policy.judge import as_configured
+from kschedpatch.core.schedconfig.policy.read import LAST_MINOR, PolicyText
 from kschedpatch.core.schedconfig.policy.selection import select
 from kschedpatch.model.finding import Path
-
-_NANOSECONDS = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
 
 
 def mended(policy: PolicyText, journal: Journal) -> PolicyText:
@@ -132,16 +132,16 @@ def _plugin_config(args: dict[str, Any], roles: Roles) -> list[dict[str, Any]]:
 
 
 def _extender(extender: dict[str, Any]) -> dict[str, Any]:
-    converted: dict[str, Any] = {}
-    for key, item in extender.items():
-        if key == "httpTimeout":
-            if item:
-                converted[key] = _duration(item)
-        else:
-            converted["enableHTTPS" if key == "enableHttps" else key] = item
+    converted = as_configured(extender)
+    timeout = converted.get("httpTimeout")
+    if timeout:
+        converted["httpTimeout"] = durations.written(timeout)
+    elif timeout is not None:
+        del converted["httpTimeout"]  # the default, as it was
+    if tls := converted.get("tlsConfig"):
+        converted["tlsConfig"] = {key: _as_text(item) for key, item in tls.items()}
     return converted
 
 
-def _duration(nanoseconds: int) -> str:
-    unit, size = next((unit, size) for unit, size in _NANOSECONDS if nanoseconds % size == 0)
-    return f"{nanoseconds // size}{unit}"
+def _as_text(item: Any) -> Any:
+    return base64.b64encode(item).decode() if isinstance(item, bytes) else item

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kschedpatch.core.schedconfig.extenders import extender_problems
 from kschedpatch.core.schedconfig.policy import names
 from kschedpatch.core.schedconfig.policy.names import (
     EQUAL_PRIORITY,
@@ -20,11 +20,10 @@ from kschedpatch.core.schedconfig.policy.selection import (
     priority_of,
     select,
 )
+from kschedpatch.core.schedconfig.tls import client_tls
 from kschedpatch.core.yamltext.nodes import same
 from kschedpatch.model.finding import Finding, Path, has_errors, in_reading_order
-from kschedpatch.model.grammar import is_extended_resource, is_qualified_name
 
-LAST_MINOR = 22
 _MAX_WEIGHT = (2**63 - 1) // 10
 
 
@@ -176,39 +175,19 @@ def _ratio_findings(policy: PolicyText, path: Path, argument: dict[str, Any]) ->
 
 
 def _extender_findings(policy: PolicyText, selection: Selection) -> Iterator[Finding]:
-    binder = False
-    managed: set[str] = set()
+    extenders = policy.value.get("extenders") or ()
+    for _, path, message in extender_problems(extenders):
+        yield policy.places.at("L007", path, message)
     for path, extender in _items(policy, "extenders"):
-        if extender.get("prioritizeVerb") and extender.get("weight", 0) <= 0:
-            message = "with a prioritizeVerb, its weight must be 1 or more"
-            yield policy.places.at("L007", (*path, "weight"), message)
-        if extender.get("bindVerb"):
-            if binder:
-                yield policy.places.at("L007", (*path, "bindVerb"), "a second extender that binds")
-            binder = True
         for index, resource in enumerate(extender.get("managedResources") or ()):
-            here = (*path, "managedResources", index, "name")
-            name = resource.get("name", "")
-            if not is_qualified_name(name) or not is_extended_resource(name):
-                message = f"{name!r} is no name of an extended resource"
-                hint = "such as nvidia.com/gpu; cpu, memory and the like can't be managed"
-                yield policy.places.at("L007", here, message, hint)
-            if name in managed:
-                yield policy.places.at("L007", here, f"{name} is managed twice")
-            managed.add(name)
             if resource.get("ignoredByScheduler") and "NodeResourcesFit" not in selection.filters:
+                here = (*path, "managedResources", index, "name")
                 message = "ignoredByScheduler needs the predicate that it limits"
                 yield policy.places.at("L007", here, message, "add PodFitsResources")
-        yield from _tls_findings(policy, path, extender)
+        for key, message in client_tls(as_configured(extender)).problems:
+            yield policy.places.at("L007", (*path, "tlsConfig", key), message)
 
 
-def _tls_findings(policy: PolicyText, path: Path, extender: dict[str, Any]) -> Iterator[Finding]:
-    tls = extender.get("tlsConfig") or {}
-    here = (*path, "tlsConfig")
-    if tls.get("insecure") and (tls.get("caFile") or tls.get("caData")):
-        message = "insecure and a CA exclude each other"
-        yield policy.places.at("L007", (*here, "insecure"), message)
-    if tls.get("certData") and tls.get("keyData") and not tls.get("certFile"):
-        for key in ("certData", "keyData"):
-            if b"-----BEGIN " not in base64.b64decode(tls[key]):
-                yield policy.places.at("L007", (*here, key), "it holds no PEM block")
+def as_configured(extender: Mapping[str, Any]) -> dict[str, Any]:
+    """The one field of an extender that a configuration spells in another way."""
+    return {"enableHTTPS" if k == "enableHttps" else k: item for k, item in extender.items()}
