@@ -145,7 +145,7 @@ def _strategy(strategy: Args, setting: Setting) -> Iterator[Problem]:
     kind = strategy.get("type", "")
     if kind not in _STRATEGIES:
         yield ("type",), f"{kind!r} is none of {', '.join(_STRATEGIES)}"
-    yield from _weights(strategy, 100)
+    yield from weight_problems(strategy, 100)
     ratio, place = strategy.get("requestedToCapacityRatio"), "requestedToCapacityRatio"
     if kind == "RequestedToCapacityRatio" and ratio is None:
         yield (place,), f"{kind} needs its {place}.shape"
@@ -155,7 +155,9 @@ def _strategy(strategy: Args, setting: Setting) -> Iterator[Problem]:
         yield from shape_problems(ratio.get("shape") or [], (place, "shape"))
 
 
-def _weights(args: Args, highest: int | None, *, zero_is_one: bool = True) -> Iterator[Problem]:
+def weight_problems(
+    args: Args, highest: int | None, *, zero_is_one: bool = True
+) -> Iterator[Problem]:
     for at, resource in enumerate(args.get("resources") or ()):
         weight = resource.get("weight", 0) or int(zero_is_one)
         if weight < 1 or (highest is not None and weight > highest):
@@ -164,12 +166,12 @@ def _weights(args: Args, highest: int | None, *, zero_is_one: bool = True) -> It
 
 
 def _resources(args: Args, _: Setting) -> Iterator[Problem]:
-    yield from _weights(args, 100, zero_is_one=False)
+    yield from weight_problems(args, 100, zero_is_one=False)
 
 
 def _ratio(args: Args, _: Setting) -> Iterator[Problem]:
     yield from shape_problems(args.get("shape") or [], ("shape",))
-    yield from _weights(args, None)
+    yield from weight_problems(args, None)
 
 
 def _node_label(args: Args, _: Setting) -> Iterator[Problem]:

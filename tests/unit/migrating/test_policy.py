@@ -88,7 +88,7 @@ REFUSED: list[tuple[dict[str, Any] | str, tuple[str, str]]] = [
     ({"priorities": [priority("A", **ratio((0, 0))), priority("B", **ratio((0, 0)))]},
      ("L006", "priorities[1].argument.requestedToCapacityRatioArguments")),
     ({"priorities": [priority("A", **ratio())]},
-     ("L006", "priorities[0].argument.requestedToCapacityRatioArguments")),
+     ("L006", "priorities[0].argument.requestedToCapacityRatioArguments.shape")),
     ({"priorities": [priority("A", **ratio((0, 11)))]},
      ("L006", "priorities[0].argument.requestedToCapacityRatioArguments.shape[0].score")),
     ({"priorities": [priority("A", **ratio((5, 1), (5, 2)))]},

@@ -6,6 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kschedpatch.core.schedconfig.extenders import extender_problems
+from kschedpatch.core.schedconfig.pluginargs import (
+    Setting,
+    args_problems,
+    shape_problems,
+    weight_problems,
+)
 from kschedpatch.core.schedconfig.policy import names
 from kschedpatch.core.schedconfig.policy.names import (
     EQUAL_PRIORITY,
@@ -13,7 +19,7 @@ from kschedpatch.core.schedconfig.policy.names import (
     PREDICATES,
     PRIORITIES,
 )
-from kschedpatch.core.schedconfig.policy.read import PolicyText, read_policy
+from kschedpatch.core.schedconfig.policy.read import LAST_MINOR, PolicyText, read_policy
 from kschedpatch.core.schedconfig.policy.selection import (
     Selection,
     predicate_of,
@@ -24,6 +30,7 @@ from kschedpatch.core.schedconfig.tls import client_tls
 from kschedpatch.core.yamltext.nodes import same
 from kschedpatch.model.finding import Finding, Path, has_errors, in_reading_order
 
+_SETTING = Setting("v1beta1", LAST_MINOR, frozenset())
 _MAX_WEIGHT = (2**63 - 1) // 10
 
 
@@ -120,13 +127,9 @@ def _custom_priority_findings(policy: PolicyText) -> Iterator[Finding]:
 def _argument_findings(policy: PolicyText, selection: Selection) -> Iterator[Finding]:
     yield from _void_arguments(policy, selection)
     labels = selection.args.get("NodeLabel", {})
-    for present, absent, kind in (
-        ("presentLabels", "absentLabels", "predicates"),
-        ("presentLabelsPreference", "absentLabelsPreference", "priorities"),
-    ):
-        for label in sorted(set(labels.get(present, ())) & set(labels.get(absent, ()))):
-            message = f"the label {label!r} is wanted both present and absent"
-            yield policy.places.at("L006", (kind,), message)
+    for place, message in args_problems("NodeLabel", labels, _SETTING):
+        kind = "priorities" if str(place[0]).endswith("Preference") else "predicates"
+        yield policy.places.at("L006", (kind,), message)
     for path, item in _items(policy, "priorities"):
         argument = (item.get("argument") or {}).get("requestedToCapacityRatioArguments")
         # A void argument (the name is in the table) is not looked at.
@@ -152,26 +155,13 @@ def _void_arguments(policy: PolicyText, selection: Selection) -> Iterator[Findin
 
 
 def _ratio_findings(policy: PolicyText, path: Path, argument: dict[str, Any]) -> Iterator[Finding]:
-    shape = argument.get("shape") or []
-    if not shape:
-        yield policy.places.at("L006", path, "shape needs at least one point")
-    before = -1
-    for index, point in enumerate(shape):
-        here = (*path, "shape", index)
-        utilization, score = point.get("utilization", 0), point.get("score", 0)
-        if index and utilization <= before:
-            message = "utilization must rise from point to point"
-            yield policy.places.at("L006", (*here, "utilization"), message)
-        before = utilization
-        if not 0 <= utilization <= 100:
-            message = f"{utilization} is not between 0 and 100"
-            yield policy.places.at("L006", (*here, "utilization"), message)
-        if not 0 <= score <= 10:
-            yield policy.places.at("L006", (*here, "score"), f"{score} is not between 0 and 10")
-    for index, resource in enumerate(argument.get("resources") or ()):
-        if resource.get("weight", 0) < 1:
-            message = f"the weight of {resource.get('name', '')} must be 1 or more"
-            yield policy.places.at("L006", (*path, "resources", index, "weight"), message)
+    # A weight that is not there is 0 in a Policy; a configuration's becomes 1.
+    problems = (
+        *shape_problems(argument.get("shape") or [], ("shape",)),
+        *weight_problems(argument, None, zero_is_one=False),
+    )
+    for place, message in problems:
+        yield policy.places.at("L006", (*path, *place), message)
 
 
 def _extender_findings(policy: PolicyText, selection: Selection) -> Iterator[Finding]:
