@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from kschedpatch.core.yamltext.places import STANDARD_INPUT
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
 from kschedpatch.model.sources import SourceFile
@@ -77,7 +78,7 @@ def read_named(name: str) -> NamedText:
     data = sys.stdin.buffer.read(MAX_TEXT + 1)
     if len(data) > MAX_TEXT:
         raise Unreadable(f"it is larger than {MAX_TEXT} bytes")
-    return NamedText("standard input", data, Path())
+    return NamedText(STANDARD_INPUT, data, Path())
 
 
 def is_directory(path: Path) -> bool:

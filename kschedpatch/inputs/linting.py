@@ -15,7 +15,7 @@ from kschedpatch.inputs.loading import LoadedPatch, load_patch
 from kschedpatch.inputs.quickflags import QuickFlags
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
-from kschedpatch.model.kubeversion import KubeVersion
+from kschedpatch.model.kubeversion import NEWEST_MINOR, KubeVersion
 from kschedpatch.model.patch import KIND as PATCH_KIND
 
 if TYPE_CHECKING:
@@ -61,10 +61,11 @@ def _lint_policy(source: NamedText, version: KubeVersion | None) -> tuple[Findin
     """By the rules of 1.22, and what it is worth on the version asked for."""
     from kschedpatch.core.schedconfig.policy.judge import judge_policy
     from kschedpatch.core.schedconfig.policy.read import LAST_MINOR
+    from kschedpatch.core.schedconfig.versions import migrate_command
 
     root = next(iter(read(source.data).documents), None)
     places = Places(source.name, root)
-    hint = f"kschedpatch migrate -f {source.name} --to {version or '1.34'}"
+    hint = migrate_command(source.name, version.minor if version else NEWEST_MINOR)
     if version is None:
         worth = places.at("L010", ("kind",), "1.23 and later do not read a Policy", hint)
     elif version.minor > LAST_MINOR:

@@ -72,6 +72,7 @@ def test_lint_goes_by_the_kind() -> None:
     ran = run("lint", "-f", "-", "--kubernetes-version", "v1.34.2", stdin=config.encode())
     assert ran.code == 2
     assert "standard input:1:13: error C001" in ran.out
+    assert "migrate -f FILE --to 1.34" in " ".join(ran.out.split())
     manifest = (MANIFESTS / "broken" / "misspelt-field.yaml").read_bytes()
     assert "error M003" in run("lint", "-f", "-", stdin=manifest).out
     assert "SchedulerPatch" in run("lint", "-f", "-", stdin=b"kind: Deployment\n").out

@@ -133,7 +133,9 @@ def test_field_09_lint_looks_ahead_before_an_upgrade() -> None:
     ahead = lint_config(config, "c", None, KubeVersion(29))
     assert [finding.code for finding in today] == ["C004"]
     assert [finding.code for finding in ahead] == ["C001"]
-    assert ahead[0].hint == "apiVersion: kubescheduler.config.k8s.io/v1"
+    command = "kschedpatch migrate -f c --to 1.29"
+    assert ahead[0].hint == f"apiVersion: kubescheduler.config.k8s.io/v1; {command} rewrites it"
+    assert "kschedpatch migrate -f c --to 1.28" in today[0].hint
 
 
 @pytest.mark.parametrize(

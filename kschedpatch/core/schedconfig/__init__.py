@@ -1,1 +1,1 @@
-"""The KubeSchedulerConfiguration: completed for a version, and checked."""
+"""The KubeSchedulerConfiguration: completed for a version, checked, and said to another minor."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from kschedpatch.core.kubeversions import (
     CONFIG_GROUP,
@@ -13,7 +14,14 @@ from kschedpatch.core.kubeversions import (
     minors_reading,
 )
 from kschedpatch.core.schedconfig.read import ConfigText
+from kschedpatch.core.yamltext.places import COMMAND_LINE, STANDARD_INPUT
 from kschedpatch.model.finding import Finding
+
+
+def migrate_command(file: str, minor: int) -> str:
+    """What rewrites a file for a minor; what was no file has to be put into one first."""
+    named = "FILE" if file in {COMMAND_LINE, STANDARD_INPUT} else quote(file)
+    return f"kschedpatch migrate -f {named} --to 1.{minor}"
 
 
 def version_findings(config: ConfigText, minor: int | None) -> Iterator[Finding]:
@@ -36,7 +44,9 @@ def version_findings(config: ConfigText, minor: int | None) -> Iterator[Finding]
         message = f"Kubernetes 1.{minor} does not read {api_version}"
         if version == "v1beta2" and minor >= 23:
             hint += " (scoring weights differ between v1beta2 and its successors)"
+        hint += f"; {migrate_command(config.places.file, minor)} rewrites it"
         yield config.at("C001", ("apiVersion",), message, hint)
     elif minor is not None and is_deprecated_config(version, minor):
         message = f"{api_version} is deprecated in 1.{minor}"
+        hint += f"; {migrate_command(config.places.file, minor)} rewrites it"
         yield config.at("C004", ("apiVersion",), message, hint)

@@ -10,6 +10,8 @@ from kschedpatch.model.finding import Finding, Path
 
 #: Stands for a file where a value came with a flag.
 COMMAND_LINE = "command line"
+#: And where it was piped in.
+STANDARD_INPUT = "standard input"
 
 
 class Places(NamedTuple):
