@@ -112,6 +112,20 @@ def test_multi_point_of_v1beta2_does_not_begin_to_count() -> None:
     assert len(roles_of(value["profiles"][0]["plugins"], Setting("v1", 35))["filter"]) == 12
 
 
+@pytest.mark.parametrize(
+    ("version", "point"),
+    [("v1beta2", "multiPoint"), ("v1beta2", "preEnqueue"), ("v1beta3", "preEnqueue")],
+)
+def test_what_a_version_forgets_is_named_and_does_not_begin_to_count(
+    tmp_path: Path, version: str, point: str
+) -> None:
+    text = f"profiles:\n- plugins: {{{point}: {{enabled: [{{name: Mine}}]}}}}\n"
+    result = migrated(config(tmp_path, version, text), 35)
+    assert "Mine" not in result.files[0].after
+    named = [f.message for f in result.findings if f.path == f"profiles[0].plugins.{point}"]
+    assert named == [f"taken away: {version} reads it and forgets it"]
+
+
 def test_down_to_1_22() -> None:
     value = value_after(CONFIGS / "v1-young.yaml", 22)
     profile = value["profiles"][0]

@@ -24,6 +24,7 @@ from kschedpatch.core.schedconfig.conversion.successors import (
     Loss,
     succeed,
 )
+from kschedpatch.core.schedconfig.merge import forgotten_points
 from kschedpatch.model.finding import Path
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class ProfileConverter:
         plugins = plugins if isinstance(plugins, dict) else {}
         self.written = copy.deepcopy(plugins)
         here: Path = (*path, "plugins") if path else ()
+        self._drop_forgotten(plugins, here)
         old = roles_of(plugins, self.source)
         chosen = succeed(old, _arguments(profile), self.usable)
         wanted = self._weights(chosen.roles, plugins)
@@ -100,6 +102,14 @@ class ProfileConverter:
                     return (point, key, index, "name")
         return None
 
+    def _drop_forgotten(self, plugins: dict[str, Any], here: Path) -> None:
+        """What never counted must not begin to count."""
+        for point in forgotten_points(self.source.version):
+            if point in plugins and point not in forgotten_points(self.target.version):
+                del plugins[point]
+                message = f"taken away: {self.source.version} reads it and forgets it"
+                self.journal.changed((*here, point), message, f"write {point} again if it is meant")
+
     def _drop_points(self, plugins: dict[str, Any], here: Path) -> None:
         for point in list(plugins):
             if point not in POINTS or self.target.has_field("Plugins", point):
@@ -127,33 +137,22 @@ class ProfileConverter:
             forget(plugins, name)
 
     def _drop_multi_point(self, plugins: dict[str, Any], here: Path) -> None:
-        """``multiPoint`` means something else, or nothing, where defaults stand at their points."""
         multi = plugins.get("multiPoint")
-        before, after = (s.has_multi_point_defaults for s in (self.source, self.target))
-        is_known = self.target.has_field("Plugins", "multiPoint")
-        if not isinstance(multi, dict) or (before == after and is_known):
+        if not isinstance(multi, dict) or self.target.has_field("Plugins", "multiPoint"):
             return
         if "disabled" in multi:
-            message = "v1beta2's defaults never stood there: without effect" if after else (
-                f"{self.target.version} has its defaults at their points"
-            )  # fmt: skip
-            self.journal.changed((*here, "multiPoint", "disabled"), f"taken away: {message}")
-            del multi["disabled"]
-        if not is_known:
-            if names(multi, "enabled"):
-                message = "its plugins stand at their points: 1.22 has no multiPoint"
-                self.journal.changed((*here, "multiPoint", "enabled"), message)
-            for index, item in entries(multi, "enabled"):
-                name = str(item.get("name"))
-                if not was_stock_plugin(name):
-                    message = (
-                        f"1.{self.target.minor} has no multiPoint; only {name} knows its points"
-                    )
-                    where = (*here, "multiPoint", "enabled", index)
-                    self.journal.noted("U005", where, message, "enable it at each point instead")
-            multi.clear()
-        if not multi:
-            del plugins["multiPoint"]
+            message = f"taken away: {self.target.version} has its defaults at their points"
+            self.journal.changed((*here, "multiPoint", "disabled"), message)
+        if names(multi, "enabled"):
+            message = "its plugins stand at their points: 1.22 has no multiPoint"
+            self.journal.changed((*here, "multiPoint", "enabled"), message)
+        for index, item in entries(multi, "enabled"):
+            name = str(item.get("name"))
+            if not was_stock_plugin(name):
+                message = f"1.{self.target.minor} has no multiPoint; only {name} knows its points"
+                where = (*here, "multiPoint", "enabled", index)
+                self.journal.noted("U005", where, message, "enable it at each point instead")
+        del plugins["multiPoint"]
 
     def _tell_kept(self, kept: list[Kept], old: Roles, here: Path) -> None:
         weights = [change for change in kept if change.point == "score" and change.weight]

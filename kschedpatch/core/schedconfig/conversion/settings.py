@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     @property
     def has_multi_point_defaults(self) -> bool:
         """From v1beta3 on the defaults are multiPoint entries, which a user's own multiPoint
-        overrides. In v1beta2 they stand at their points and beat it."""
+        overrides; before, they stand at their points."""
         return "multiPoint" in default_plugins(self.version, self.minor, frozenset())
 
     def has_field(self, kind: str, field: str) -> bool:
