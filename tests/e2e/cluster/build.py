@@ -24,11 +24,12 @@ from .console import RigError, run, say
 from .settings import cache_directory, ready_binaries
 from .versions import MODULES, KubernetesVersion
 
+SCHEDULER = "kube-scheduler"
 KUBERNETES_COMMANDS = (
     "kube-apiserver",
     "kube-controller-manager",
     "kube-proxy",
-    "kube-scheduler",
+    SCHEDULER,
     "kubeadm",
     "kubectl",
     "kubelet",
@@ -51,13 +52,14 @@ class Module:
         return self.directory.name
 
 
+def _kubernetes(version: KubernetesVersion, *commands: str) -> Module:
+    packages = {name: f"k8s.io/kubernetes/cmd/{name}" for name in commands}
+    return Module(version.modules, packages, version.linker_flags)
+
+
 def modules_of(version: KubernetesVersion) -> list[Module]:
     return [
-        Module(
-            version.modules,
-            {name: f"k8s.io/kubernetes/cmd/{name}" for name in KUBERNETES_COMMANDS},
-            version.linker_flags,
-        ),
+        _kubernetes(version, *KUBERNETES_COMMANDS),
         Module(MODULES / "etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
         Module(MODULES / "crictl", {"crictl": "sigs.k8s.io/cri-tools/cmd/crictl"}),
         Module(MODULES / "coredns", {"coredns": "."}),
@@ -98,6 +100,17 @@ def build_scheduler(name: str, version: KubernetesVersion) -> Path:
     return (_ready(module, ready) if ready else _built(module))[name]
 
 
+def build_stock_scheduler(version: KubernetesVersion) -> Path:
+    """kube-scheduler alone: of the cluster's binaries where they are there, else compiled."""
+    module = _kubernetes(version, SCHEDULER)
+    ready = ready_binaries()
+    if ready:
+        return _ready(module, ready)[SCHEDULER]
+    whole = _target("binaries", _kubernetes(version, *KUBERNETES_COMMANDS)) / SCHEDULER
+    # A store of its own: a cluster that is being built for minutes holds the other one's lock.
+    return whole if whole.is_file() else _built(module, "schedulers")[SCHEDULER]
+
+
 def _ready(module: Module, directory: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name in module.packages:
@@ -109,10 +122,14 @@ def _ready(module: Module, directory: Path) -> dict[str, Path]:
     return found
 
 
-def _built(module: Module) -> dict[str, Path]:
-    store = cache_directory() / "binaries"
+def _target(store: str, module: Module) -> Path:
+    return cache_directory() / store / f"{module.name}-{_key(module)}"
+
+
+def _built(module: Module, kind: str = "binaries") -> dict[str, Path]:
+    target = _target(kind, module)
+    store = target.parent
     store.mkdir(parents=True, exist_ok=True)
-    target = store / f"{module.name}-{_key(module)}"
     if not target.is_dir():
         # Per cache: two compilers on two cores help nobody, and the second run
         # finds what the first one made.

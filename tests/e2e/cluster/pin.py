@@ -1,5 +1,6 @@
 """`python -m tests.e2e.cluster.pin 1.35 2` writes the pins of a Kubernetes release.
 
+With `scheduler` behind it, those of its kube-scheduler alone.
 k8s.io/kubernetes replaces its staging modules by directories of its own
 repository; here each is replaced by the release that was published of it.
 """
@@ -10,9 +11,10 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
-from .build import KUBERNETES_COMMANDS, go_environment
+from .build import KUBERNETES_COMMANDS, SCHEDULER, go_environment
 from .console import RigError, run, say
 from .versions import MODULES
 
@@ -21,7 +23,10 @@ _GO = re.compile(r"^go (\S+)$", re.MULTILINE)
 _GODEBUG = re.compile(r"^godebug (?:\([^)]*\)|.*)$", re.MULTILINE)
 
 
-def pin(minor: str, patch: str) -> Path:
+def pin(minor: str, patch: str, only: str = "") -> Path:
+    if only not in ("", "scheduler"):
+        raise RigError(f"{only!r} is not `scheduler`")
+    prefix, commands = (only, (SCHEDULER,)) if only else ("kubernetes", KUBERNETES_COMMANDS)
     number = minor.split(".")[1]
     release = f"k8s.io/kubernetes@v{minor}.{patch}"
     # The user's proxy settings apply; only the flags are the rig's.
@@ -38,10 +43,10 @@ def pin(minor: str, patch: str) -> Path:
         f"\t{name} => {name} v0.{number}.{patch}" for name in sorted(set(_STAGING.findall(source)))
     ]
     lines += [")"]
-    directory = MODULES / f"kubernetes-{minor}"
+    directory = MODULES / f"{prefix}-{minor}"
     directory.mkdir(exist_ok=True)
     (directory / "go.mod").write_text("\n".join(lines) + "\n")
-    (directory / "tools.go").write_text(_tools())
+    (directory / "tools.go").write_text(_tools(commands))
     try:
         run(["go", "mod", "tidy"], timeout=900, env=go_environment(), cwd=directory)
     except RigError:
@@ -50,8 +55,8 @@ def pin(minor: str, patch: str) -> Path:
     return directory
 
 
-def _tools() -> str:
-    imports = "".join(f'\t_ "k8s.io/kubernetes/cmd/{name}"\n' for name in KUBERNETES_COMMANDS)
+def _tools(commands: Iterable[str]) -> str:
+    imports = "".join(f'\t_ "k8s.io/kubernetes/cmd/{name}"\n' for name in commands)
     return f"""\
 //go:build tools
 
@@ -66,6 +71,6 @@ import (
 
 if __name__ == "__main__":
     try:
-        say(f"pinned in {pin(sys.argv[1], sys.argv[2])}")
-    except (RigError, IndexError) as error:
-        sys.exit(f"usage: pin MINOR PATCH: {error}")
+        say(f"pinned in {pin(*sys.argv[1:])}")
+    except (RigError, TypeError) as error:
+        sys.exit(f"usage: pin MINOR PATCH [scheduler]: {error}")

@@ -1,13 +1,15 @@
 """Which Kubernetes releases the rig builds, and what differs between them.
 
-A minor's patch release is the one of `modules/kubernetes-<minor>/go.mod`. Not
-every release has all its staging modules published: change one with
+A minor's patch release is the one of `modules/kubernetes-<minor>/go.mod`, or of
+`modules/scheduler-<minor>/go.mod` where there is only its scheduler and no cluster.
+Not every release has all its staging modules published: change one with
 `python -m tests.e2e.cluster.pin`, which fails at once when a module is missing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,14 +22,12 @@ _REQUIREMENT = re.compile(r"^(?:require |\t)k8s\.io/kubernetes v(\S+)$", re.MULT
 class KubernetesVersion:
     minor: str
     release: str
+    modules: Path
+    """Where its pins are."""
 
     @property
     def number(self) -> int:
         return int(self.minor.split(".")[1])
-
-    @property
-    def modules(self) -> Path:
-        return MODULES / f"kubernetes-{self.minor}"
 
     @property
     def config_api(self) -> str:
@@ -57,15 +57,38 @@ class KubernetesVersion:
 
 
 def known_minors() -> list[str]:
-    found = (path.name.removeprefix("kubernetes-") for path in MODULES.glob("kubernetes-*"))
-    return sorted(found, key=lambda minor: int(minor.split(".")[1]))
+    """The minors that a cluster can be made of."""
+    return _pinned("kubernetes-")
+
+
+def scheduler_minors() -> list[str]:
+    """The minors that there is a scheduler of."""
+    return _in_order({*_pinned("kubernetes-"), *_pinned("scheduler-")})
 
 
 def kubernetes_version(minor: str) -> KubernetesVersion:
     if minor not in known_minors():
         raise ValueError(f"no Kubernetes {minor} here; there are {', '.join(known_minors())}")
-    text = (MODULES / f"kubernetes-{minor}" / "go.mod").read_text()
-    match = _REQUIREMENT.search(text)
+    return _version(minor, MODULES / f"kubernetes-{minor}")
+
+
+def scheduler_version(minor: str) -> KubernetesVersion:
+    if minor not in scheduler_minors():
+        raise ValueError(f"no scheduler {minor} here; there are {', '.join(scheduler_minors())}")
+    whole = MODULES / f"kubernetes-{minor}"
+    return _version(minor, whole if whole.is_dir() else MODULES / f"scheduler-{minor}")
+
+
+def _version(minor: str, modules: Path) -> KubernetesVersion:
+    match = _REQUIREMENT.search((modules / "go.mod").read_text())
     if match is None:
-        raise ValueError(f"modules/kubernetes-{minor}/go.mod names no k8s.io/kubernetes release")
-    return KubernetesVersion(minor, match[1])
+        raise ValueError(f"modules/{modules.name}/go.mod names no k8s.io/kubernetes release")
+    return KubernetesVersion(minor, match[1], modules)
+
+
+def _pinned(prefix: str) -> list[str]:
+    return _in_order(path.name.removeprefix(prefix) for path in MODULES.glob(f"{prefix}*"))
+
+
+def _in_order(minors: Iterable[str]) -> list[str]:
+    return sorted(minors, key=lambda minor: int(minor.split(".")[1]))

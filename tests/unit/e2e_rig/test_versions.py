@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cluster.versions import DEFAULT_MINOR, known_minors, kubernetes_version
+from tests.e2e.cluster.versions import (
+    DEFAULT_MINOR,
+    known_minors,
+    kubernetes_version,
+    scheduler_minors,
+    scheduler_version,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -19,9 +25,13 @@ def test_the_promised_minors_are_pinned() -> None:
     assert DEFAULT_MINOR == "1.34"
 
 
-@pytest.mark.parametrize("minor", known_minors())
+def test_there_are_schedulers_for_the_whole_range() -> None:
+    assert {"1.22", "1.23", "1.25", *known_minors()} == set(scheduler_minors())
+
+
+@pytest.mark.parametrize("minor", scheduler_minors())
 def test_staging_modules_are_of_the_same_release(minor: str) -> None:
-    version = kubernetes_version(minor)
+    version = scheduler_version(minor)
     assert version.release.startswith(f"{minor}.")
     text = (version.modules / "go.mod").read_text()
     replaced = [line.split(" => ")[1].split() for line in text.splitlines() if " => " in line]
@@ -44,6 +54,13 @@ def test_the_full_run_has_every_pinned_minor() -> None:
 def test_an_unknown_minor_names_those_that_there_are() -> None:
     with pytest.raises(ValueError, match=r"no Kubernetes 1\.2 here; there are 1\.28, "):
         kubernetes_version("1.2")
+    with pytest.raises(ValueError, match=r"no scheduler 1\.2 here; there are 1\.22, "):
+        scheduler_version("1.2")
+
+
+def test_a_scheduler_is_built_from_the_pins_of_its_cluster_where_there_are_any() -> None:
+    assert scheduler_version("1.34") == kubernetes_version("1.34")
+    assert scheduler_version("1.22").modules.name == "scheduler-1.22"
 
 
 def test_what_old_minors_lack() -> None:
