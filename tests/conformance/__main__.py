@@ -1,0 +1,78 @@
+"""`python -m tests.conformance run`, `record` and `build`: see README.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.e2e.cluster.build import build_stock_scheduler
+from tests.e2e.cluster.versions import scheduler_minors, scheduler_version
+
+from .recorded import CASES, load, save
+from .run import MinorRun, Outcome, table
+from .scheduler import Scheduler, leave_the_network, scratch_base
+
+_ENOUGH = 0.99
+"""Of the refusals that name a field, lint blames the same one in at least so many."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="generate configurations and compare the verdicts")
+    run.add_argument("--count", type=int, default=200, help="configurations for each minor")
+    run.add_argument("--seed", type=int, default=1)
+    run.add_argument("--jobs", type=int, default=2)
+    run.add_argument("--kind", choices=("config", "policy"), default="config")
+    run.add_argument(
+        "--out", type=Path, default=Path(".conformance"), help="where disagreements go"
+    )
+    record = commands.add_parser("record", help="ask the schedulers about the recorded cases again")
+    record.add_argument("paths", type=Path, nargs="*", help="configurations; default: all cases")
+    build = commands.add_parser("build", help="compile the schedulers")
+    for command in (run, record, build):
+        command.add_argument("--minors", nargs="+", choices=scheduler_minors())
+    options = parser.parse_args()
+    minors = options.minors or scheduler_minors()
+    for minor in minors:
+        build_stock_scheduler(scheduler_version(minor))
+    if options.command == "record":
+        _record(options.paths or sorted(CASES.rglob("*.yaml")), minors)
+    return _run(options, minors) if options.command == "run" else 0
+
+
+def _run(options: argparse.Namespace, minors: list[str]) -> int:
+    outcomes: list[Outcome] = []
+    for minor in minors:
+        run = MinorRun(
+            minor, options.count, options.seed, options.jobs, options.out / minor, options.kind
+        )
+        outcomes.append(run.outcome())
+        print(table(outcomes[-1:]), flush=True)  # noqa: T201 - its result
+    print("\n" + table(outcomes))  # noqa: T201 - same
+    for outcome in outcomes:
+        for group, count in outcome.groups.most_common():
+            print(f"{outcome.minor}: {count} × {group}")  # noqa: T201 - same
+    agreed = all(not outcome.numbers.disagreements for outcome in outcomes)
+    blamed = all(outcome.numbers.same_blame_rate >= _ENOUGH for outcome in outcomes)
+    if not (agreed and blamed):
+        sys.stderr.write(f"disagreements are in {options.out}, one file a kind\n")
+    return 0 if agreed and blamed else 1
+
+
+def _record(paths: list[Path], minors: list[str]) -> None:
+    leave_the_network()
+    with tempfile.TemporaryDirectory(dir=scratch_base()) as directory:
+        schedulers = [Scheduler(minor, Path(directory)) for minor in minors]
+        for path in paths:
+            case = load(path)
+            fresh = {s.minor: s.judge(case.data, case.flags) for s in schedulers}
+            verdicts = case.verdicts | fresh
+            order = sorted(verdicts, key=lambda minor: int(minor.split(".")[1]))
+            save(case._replace(verdicts={minor: verdicts[minor] for minor in order}))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Lint's verdict beside the scheduler's: do they agree, and do they blame the same field?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from kschedpatch.core.schedconfig.checks import Surroundings
+from kschedpatch.core.schedconfig.judge import judge
+from kschedpatch.core.yamltext.nodes import value_of
+from kschedpatch.core.yamltext.reader import read
+from kschedpatch.model.codes import CODES
+from kschedpatch.model.finding import Finding
+
+from .verdicts import Blame, Verdict, blames
+
+
+class Comparison(NamedTuple):
+    agree: bool
+    named: bool
+    """Whether the scheduler refused and said where."""
+    same_blame: bool
+    group: str = ""
+    """What is alike about disagreements with one cause."""
+    text_limit: bool = False
+    """Lint does not read such a text: its own limit, no verdict on the configuration."""
+
+
+#: Texts that Go's YAML reader takes and this tool, which edits files in place, does not: tags,
+#: anchors, tabs, carriage returns and so on. The reference page of the findings says so for each.
+#: A key twice is not among them: the scheduler refuses it as well.
+_TEXT_LIMITS = frozenset(
+    name for name, code in CODES.items() if name.startswith("Y") and code.runs
+) - {"Y008"}
+
+
+def linted(data: bytes, flags: Iterable[tuple[str, str]], minor: int) -> list[Finding]:
+    """Lint's errors about a configuration."""
+    around = Surroundings(minor=minor, flags=dict(flags), stock_image=True)
+    return [finding for finding in judge(data, "config.yaml", around) if finding.is_error]
+
+
+def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Comparison:
+    if errors and all(error.code in _TEXT_LIMITS for error in errors):
+        return Comparison(True, False, True, text_limit=True)
+    if verdict.accepted:
+        if not errors:
+            return Comparison(True, False, True)
+        what = " ".join(sorted({f"{e.code}@{_shape(e.path)}" for e in errors}))
+        return Comparison(False, False, True, f"only lint refuses: {what}")
+    if not errors:
+        return Comparison(
+            False, False, True, f"only the scheduler refuses: {pattern(verdict.text)}"
+        )
+    named = blames(verdict.text)
+    missed = [blame for blame in named if not any(_blamed(blame, e, data) for e in errors)]
+    if not missed:
+        return Comparison(True, bool(named), True)
+    what = " ".join(sorted({f"{e.code}@{_shape(e.path)}" for e in errors}))
+    return Comparison(True, True, False, f"other blame: {pattern(verdict.text)} / {what}")
+
+
+def pattern(text: str) -> str:
+    """A refusal without what differs from one file to the next."""
+    text = re.sub(r'"(?:[^"\\]|\\.)*"', '"…"', text)
+    text = re.sub(r"error found in #\d+ byte of \.\.\..*", "", text, flags=re.DOTALL)
+    return re.sub(r"-?\d+", "N", text)[:160]
+
+
+def _shape(path: str) -> str:
+    return re.sub(r"\d+", "N", path)
+
+
+def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
+    path, what = _plain(error.path), _plain(blame.what)
+    if blame.way == "path":
+        # Lint may be more exact, and what is missing in the file has only its parent there.
+        return path == what or path.startswith((f"{what}.", f"{what}[")) or path == _parent(what)
+    if blame.way == "end":
+        bare = re.sub(r"\[\d+\]", "", what) if "[" not in blame.what else what
+        seen = path if "[" in blame.what else re.sub(r"\[\d+\]", "", path)
+        return seen == bare or seen.endswith(f".{bare}") or f".{seen}.".find(f".{bare}.") >= 0
+    if blame.way == "key":
+        return what in re.split(r"[.\[\]\"]+", path) or repr(blame.what) in error.message
+    return _speaks_of(blame.what, error, data)
+
+
+def _plain(path: str) -> str:
+    """Internal names of fields are capitalized in places."""
+    return path.lower().removeprefix(".")
+
+
+def _parent(path: str) -> str:
+    return re.sub(r"(?:\.[^.\[]+|\[\d+\])$", "", path) if "." in path or "[" in path else ""
+
+
+def _speaks_of(plugin: str, error: Finding, data: bytes) -> bool:
+    """Whether the finding is at a mention of the plugin, or within its arguments."""
+    documents = read(data).documents
+    value: Any = value_of(documents[0]) if documents else None
+    for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", error.path):
+        if isinstance(value, dict) and value.get("name") == plugin:
+            return True
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and index and int(index) < len(value):
+            value = value[int(index)]
+        else:
+            return False
+    return value == plugin or (isinstance(value, dict) and value.get("name") == plugin)

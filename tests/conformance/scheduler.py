@@ -1,0 +1,76 @@
+"""The real kube-scheduler as the judge: it reads a configuration, builds every plugin, and ends."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.e2e.cluster.build import build_stock_scheduler
+from tests.e2e.cluster.versions import scheduler_version
+
+from .surroundings import NOBODY, furnish
+from .verdicts import Verdict, refusal
+
+_NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
+_SET_FLAGS, _UP = 0x8914, 0x1
+
+
+class Unclear(Exception):
+    """The scheduler's end says nothing about the configuration."""
+
+
+class Scheduler:
+    def __init__(self, minor: str, directory: Path) -> None:
+        self.minor = minor
+        self._binary = build_stock_scheduler(scheduler_version(minor))
+        self._directory = directory
+        furnish(directory)
+        # A process that lives for 50 ms gains nothing from a second thread or a collected heap.
+        self._environment = {"GOMAXPROCS": "1", "GOGC": "off", "HOME": str(directory)}
+
+    def judge(self, data: bytes, flags: Iterable[tuple[str, str]] = ()) -> Verdict:
+        command = [
+            str(self._binary),
+            "--config=/dev/stdin",
+            "--write-config-to=/dev/null",
+            "--secure-port=0",
+            # Whatever a file says: nobody is ever asked.
+            f"--master={NOBODY}",
+            *(f"--{name}={value}" for name, value in flags),
+        ]
+        ended = subprocess.run(
+            command,
+            input=data,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=self._directory,
+            env=self._environment,
+            timeout=60,
+            check=False,
+        )
+        said = ended.stderr.decode(errors="replace")
+        if "address already in use" in said or ended.returncode < 0:
+            raise Unclear(f"exit {ended.returncode}: {said[-500:]}")
+        return Verdict(True) if ended.returncode == 0 else Verdict(False, refusal(said))
+
+
+def leave_the_network() -> bool:
+    """This process and its children in a network of their own with nothing but a loopback: 1.22
+    listens on a port although it is told not to, and two of them at a time would meet there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_NEW_NETWORK) and libc.unshare(_NEW_NETWORK | _NEW_USER):
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh14x", b"lo", _UP))
+    return True
+
+
+def scratch_base() -> str | None:
+    """In memory where there is such a place."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a new directory in it

@@ -1,0 +1,86 @@
+"""What a scheduler said about a configuration, and which fields it blamed.
+
+It names a field in several ways: by its whole path (validation), by a path without indexes (a value
+of the wrong type), by a key alone (decoding up to 1.22, duplicate keys), or by a plugin.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Verdict(NamedTuple):
+    accepted: bool
+    text: str = ""
+    """The scheduler's own words, where it refused."""
+
+
+class Blame(NamedTuple):
+    """What the scheduler holds against a configuration, as far as it says where."""
+
+    way: str
+    """path, end (the last steps of one), key or plugin."""
+    what: str
+
+
+_FAILED = re.compile(r'"command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n((?:\t.*(?:\n|$))*))')
+_PLAIN = re.compile(r"^(?:Error: |error: |F\d{4} .*?\] )?(.+)$", re.MULTILINE)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+
+
+def refusal(stderr: str) -> str:
+    """The reason in what a scheduler printed."""
+    failed = _FAILED.search(stderr)
+    if failed is not None:
+        quoted, indented = failed.groups()
+        if quoted is None:
+            return "\n".join(line.removeprefix("\t") for line in indented.rstrip("\n").split("\n"))
+        return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[0]), quoted)
+    crash = re.search(r"^panic: .*$", stderr, re.MULTILINE)
+    if crash is not None:
+        return crash[0]
+    lines = [m[1] for m in _PLAIN.finditer(stderr) if not re.match(r"[IW]\d{4} ", m[0])]
+    return lines[-1] if lines else stderr.strip()
+
+
+_STEP = r"[A-Za-z_][\w-]*(?:\[\d+\])*"
+_PATH = rf"{_STEP}(?:\.{_STEP})*"
+_INVALID = re.compile(
+    rf"(?<![\w.\]\"'/-])({_PATH}): "
+    r"(?:Invalid value|Required value|Duplicate value|Unsupported value|Forbidden|Not found)"
+)
+_UNKNOWN = re.compile(r'unknown field "([^"]+)"')
+_UNKNOWN_OLD = re.compile(r"found unknown field: ([^,\s]+)")
+_TWICE = re.compile(r'key "([^"]+)" already set in map|duplicate field "([^"]+)"')
+_TYPE = re.compile(
+    r"cannot unmarshal .*? into Go (?:struct field \w+\.([\w.]+) of type|value of type)"
+)
+_IN_ARGUMENTS = re.compile(r"decoding \.(profiles\[\d+\]\.pluginConfig\[\d+\])")
+_INITIALIZING = re.compile(r'initializing plugin "([^"]+)"')
+_PLUGIN = re.compile(
+    r'(?:plugin|Plugin) "([^"]+)" (?:does not exist|does not extend|already registered|is not)'
+)
+_REGISTERED_TWICE = re.compile(r'plugin "([^"]*)" already registered as')
+_ABSENT = re.compile(r'[A-Z][A-Za-z]+Plugin "([^"]*)" does not exist')
+
+
+def blames(text: str) -> list[Blame]:
+    """Every field that a refusal names; none where it names no field."""
+    inside = _IN_ARGUMENTS.search(text)
+    found: list[Blame] = []
+    keys = [m[1] for m in _UNKNOWN.finditer(text)] + [m[1] or m[2] for m in _TWICE.finditer(text)]
+    if inside is not None:
+        # Paths within the arguments start anew there.
+        found += [Blame("end", f"{inside[1]}.args.{key}") for key in keys]
+        return found or [Blame("path", inside[1])]
+    found += [Blame("path" if "." in key or "[" in key else "key", key) for key in keys]
+    found += [Blame("key", m[1]) for m in _UNKNOWN_OLD.finditer(text)]
+    found += [Blame("end", m[1]) for m in _TYPE.finditer(text) if m[1]]
+    plugin = _INITIALIZING.search(text)
+    if plugin is not None:
+        return [Blame("plugin", plugin[1])]
+    found += [Blame("path", m[1]) for m in _INVALID.finditer(text)]
+    for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT):
+        found += [Blame("plugin", m[1]) for m in pattern.finditer(text)]
+    return list(dict.fromkeys(found))
