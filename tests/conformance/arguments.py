@@ -43,6 +43,10 @@ def _unique_resources(weights: Trees) -> Trees:
     )
 
 
+def weighed_resources() -> Trees:
+    return _unique_resources(number(1, 100))
+
+
 @st.composite
 def shape(draw: st.DrawFn) -> Tree:
     """Points of a utilization shape, rising as they must."""
@@ -115,7 +119,7 @@ _NODE_LABELS = (
     "presentLabels", "absentLabels", "presentLabelsPreference", "absentLabelsPreference",
 )  # fmt: skip
 _SERVICE_LABELS = ("affinityLabels", "antiAffinityLabelsPreference")
-_WEIGHED = _unique_resources(number(1, 100))
+_WEIGHED = weighed_resources()
 
 _ARGUMENTS: dict[str, tuple[int, int, Callable[[int], Trees]]] = {
     "DefaultPreemption": (

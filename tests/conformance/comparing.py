@@ -83,7 +83,11 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
         return seen == bare or seen.endswith(f".{bare}") or f".{seen}.".find(f".{bare}.") >= 0
     if blame.way == "key":
         return what in re.split(r"[.\[\]\"]+", path) or repr(blame.what) in error.message
-    return _speaks_of(blame.what, error, data)
+    if blame.way == "head":
+        return path in ("", "apiversion", "kind")
+    key = "name" if blame.way == "plugin" else "schedulerName"
+    wanted = (blame.what, None) if blame.what == "default-scheduler" else (blame.what,)
+    return _within(key, wanted, error, data)
 
 
 def _plain(path: str) -> str:
@@ -95,17 +99,21 @@ def _parent(path: str) -> str:
     return re.sub(r"(?:\.[^.\[]+|\[\d+\])$", "", path) if "." in path or "[" in path else ""
 
 
-def _speaks_of(plugin: str, error: Finding, data: bytes) -> bool:
-    """Whether the finding is at a mention of the plugin, or within its arguments."""
+def _within(key: str, wanted: tuple[str | None, ...], error: Finding, data: bytes) -> bool:
+    """Whether the finding is at or below a mapping that has such a value under the key, or at that
+    very value."""
     documents = read(data).documents
     value: Any = value_of(documents[0]) if documents else None
-    for key, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", error.path):
-        if isinstance(value, dict) and value.get("name") == plugin:
+    steps = re.findall(r"([^.\[\]]+)|\[(\d+)\]", error.path)
+    depth = 0
+    for name, index in steps:
+        if depth and isinstance(value, dict) and value.get(key) in wanted:
             return True
-        if isinstance(value, dict) and key in value:
-            value = value[key]
+        depth += bool(index)
+        if isinstance(value, dict) and name in value:
+            value = value[name]
         elif isinstance(value, list) and index and int(index) < len(value):
             value = value[int(index)]
         else:
             return False
-    return value == plugin or (isinstance(value, dict) and value.get("name") == plugin)
+    return value in wanted or (isinstance(value, dict) and value.get(key) in wanted)

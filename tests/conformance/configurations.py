@@ -54,19 +54,26 @@ _CONNECTION: Trees = fields(
         "burst": number(0, 200),
     },
 )
-_TLS: Trees = fields(
-    {},
-    {
+
+
+def tls_settings() -> Trees:
+    public: dict[str, Trees] = {
         "insecure": BOOLEANS,
         "serverName": one_of("gpu.example.com", '""'),
         "caData": one_of(CA_DATA),
-    },
-) | fields({"certData": one_of(CERT_DATA), "keyData": one_of(KEY_DATA)}, {"insecure": BOOLEANS})
-_MANAGED: Trees = st.lists(
-    fields({"name": EXTENDED_RESOURCES}, {"ignoredByScheduler": BOOLEANS}),
-    max_size=2,
-    unique_by=lambda item: item.pairs[0][1],
-).map(tuple)
+    }
+    own: dict[str, Trees] = {"certData": one_of(CERT_DATA), "keyData": one_of(KEY_DATA)}
+    return fields({}, public) | fields(own, {"insecure": BOOLEANS})
+
+
+def managed_resources() -> Trees:
+    return st.lists(
+        fields({"name": EXTENDED_RESOURCES}, {"ignoredByScheduler": BOOLEANS}),
+        max_size=2,
+        unique_by=lambda item: item.pairs[0][1],
+    ).map(tuple)
+
+
 _EXTENDER: Trees = fields(
     {},
     {
@@ -79,10 +86,10 @@ _EXTENDER: Trees = fields(
         "weight": number(0, 10),
         "bindVerb": one_of("bind", '""', '""', '""'),
         "enableHTTPS": BOOLEANS,
-        "tlsConfig": _TLS,
+        "tlsConfig": tls_settings(),
         "httpTimeout": DURATIONS,
         "nodeCacheCapable": BOOLEANS,
-        "managedResources": _MANAGED,
+        "managedResources": managed_resources(),
         "ignorable": BOOLEANS,
     },
 )  # fmt: skip

@@ -18,6 +18,7 @@ from .surroundings import NOBODY, furnish
 from .verdicts import Verdict, refusal
 
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
+_POLICY_REFUSALS = ("invalid policy:", "couldn't create scheduler from policy:")
 _SET_FLAGS, _UP = 0x8914, 0x1
 
 
@@ -35,14 +36,24 @@ class Scheduler:
         self._environment = {"GOMAXPROCS": "1", "GOGC": "off", "HOME": str(directory)}
 
     def judge(self, data: bytes, flags: Iterable[tuple[str, str]] = ()) -> Verdict:
+        given = [f"--{name}={value}" for name, value in flags]
+        return self._verdict(data, ["--config=/dev/stdin", *given])
+
+    def judge_policy(self, data: bytes) -> Verdict:
+        """Of a Policy. Some that are good can't be written out again: the words of a refusal tell
+        one from the other."""
+        verdict = self._verdict(data, ["--policy-config-file=/dev/stdin", "--port=0"])
+        refused = verdict.text.startswith(_POLICY_REFUSALS) or verdict.text.startswith("panic")
+        return verdict if refused else Verdict(True)
+
+    def _verdict(self, data: bytes, flags: list[str]) -> Verdict:
         command = [
             str(self._binary),
-            "--config=/dev/stdin",
             "--write-config-to=/dev/null",
             "--secure-port=0",
             # Whatever a file says: nobody is ever asked.
             f"--master={NOBODY}",
-            *(f"--{name}={value}" for name, value in flags),
+            *flags,
         ]
         ended = subprocess.run(
             command,

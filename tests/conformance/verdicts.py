@@ -20,7 +20,8 @@ class Blame(NamedTuple):
     """What the scheduler holds against a configuration, as far as it says where."""
 
     way: str
-    """path, end (the last steps of one), key or plugin."""
+    """path, end (the last steps of one), key, plugin, profile (by its name), or head (apiVersion or
+    kind: a pair that is not registered may be wrong in either)."""
     what: str
 
 
@@ -65,6 +66,14 @@ _REGISTERED_TWICE = re.compile(r'plugin "([^"]*)" already registered as')
 _ABSENT = re.compile(r'[A-Z][A-Za-z]+Plugin "([^"]*)" does not exist')
 
 
+_PROFILE = re.compile(
+    r'(?:queue sort plugin required|bind plugin is needed) for profile with scheduler name "([^"]*)"'
+)
+_HEAD = re.compile(
+    r"no kind \"[^\"]*\" is registered for version|Object '(?:Kind|apiVersion)' is missing"
+)
+
+
 def blames(text: str) -> list[Blame]:
     """Every field that a refusal names; none where it names no field."""
     inside = _IN_ARGUMENTS.search(text)
@@ -83,4 +92,7 @@ def blames(text: str) -> list[Blame]:
     found += [Blame("path", m[1]) for m in _INVALID.finditer(text)]
     for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT):
         found += [Blame("plugin", m[1]) for m in pattern.finditer(text)]
+    found += [Blame("profile", m[1]) for m in _PROFILE.finditer(text)]
+    if not found and _HEAD.search(text):
+        found.append(Blame("head", "apiVersion"))
     return list(dict.fromkeys(found))
