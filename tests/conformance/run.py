@@ -54,13 +54,15 @@ class Outcome(NamedTuple):
 class MinorRun:
     """The workers of one minor, which run side by side."""
 
-    def __init__(self, minor: str, count: int, seed: int, jobs: int, out: Path, kind: str) -> None:
+    def __init__(
+        self, minor: str, count: int, seed: int, jobs: int, out: Path, kind: str, reuse: bool
+    ) -> None:
         self._minor, self._count, self._out, self._kind = minor, count, out, kind
         share, rest = divmod(count, jobs)
         shares = [share + (index < rest) for index in range(jobs)]
         self._commands = [
             [sys.executable, "-m", "tests.conformance.worker", minor, "--kind", kind,
-             f"--count={share}", f"--seed={seed * 1000 + index}"]
+             f"--count={share}", f"--seed={seed * 1000 + index}", *(["--reuse"] if reuse else [])]
             for index, share in enumerate(shares)
             if share
         ]  # fmt: skip

@@ -8,12 +8,12 @@ import os
 import socket
 import struct
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 from tests.e2e.cluster.build import build_stock_scheduler
 from tests.e2e.cluster.versions import scheduler_version
 
+from .remembered import Remembered
 from .surroundings import NOBODY, furnish
 from .verdicts import Verdict, refusal
 
@@ -27,22 +27,29 @@ class Unclear(Exception):
 
 
 class Scheduler:
-    def __init__(self, minor: str, directory: Path) -> None:
+    def __init__(self, minor: str, directory: Path, reuse: bool = False) -> None:
         self.minor = minor
         self._binary = build_stock_scheduler(scheduler_version(minor))
+        self._remembered = Remembered(self._binary) if reuse else None
         self._directory = directory
         furnish(directory)
         # A process that lives for 50 ms gains nothing from a second thread or a collected heap.
         self._environment = {"GOMAXPROCS": "1", "GOGC": "off", "HOME": str(directory)}
 
-    def judge(self, data: bytes, flags: Iterable[tuple[str, str]] = ()) -> Verdict:
-        given = [f"--{name}={value}" for name, value in flags]
-        return self._verdict(data, ["--config=/dev/stdin", *given])
+    def judge(self, data: bytes, flags: tuple[tuple[str, str], ...] = ()) -> Verdict:
+        given = ["--config=/dev/stdin", *(f"--{name}={value}" for name, value in flags)]
+        if self._remembered is None:
+            return self._verdict(data, given)
+        return self._remembered("config", data, flags, lambda: self._verdict(data, given))
 
     def judge_policy(self, data: bytes) -> Verdict:
         """Of a Policy. Some that are good can't be written out again: the words of a refusal tell
         one from the other."""
-        verdict = self._verdict(data, ["--policy-config-file=/dev/stdin", "--port=0"])
+        given = ["--policy-config-file=/dev/stdin", "--port=0"]
+        if self._remembered is None:
+            verdict = self._verdict(data, given)
+        else:
+            verdict = self._remembered("policy", data, (), lambda: self._verdict(data, given))
         refused = verdict.text.startswith(_POLICY_REFUSALS) or verdict.text.startswith("panic")
         return verdict if refused else Verdict(True)
 

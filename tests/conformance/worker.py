@@ -94,12 +94,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("minor")
     parser.add_argument("--kind", choices=("config", "policy"), default="config")
+    parser.add_argument("--reuse", action="store_true")
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
     leave_the_network()
     with tempfile.TemporaryDirectory(dir=scratch_base()) as directory:
-        share = Share(Scheduler(options.minor, Path(directory)))
+        share = Share(Scheduler(options.minor, Path(directory), options.reuse))
 
         @seed(options.seed)
         @settings(
