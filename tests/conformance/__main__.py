@@ -24,6 +24,9 @@ def main() -> int:
     run = commands.add_parser("run", help="generate configurations and compare the verdicts")
     run.add_argument("--count", type=int, default=200, help="configurations for each minor")
     run.add_argument("--seed", type=int, default=1)
+    run.add_argument(
+        "--reuse", action="store_true", help="take verdicts that a scheduler gave in an earlier run"
+    )
     run.add_argument("--jobs", type=int, default=2)
     run.add_argument("--kind", choices=("config", "policy"), default="config")
     run.add_argument(
@@ -47,7 +50,13 @@ def _run(options: argparse.Namespace, minors: list[str]) -> int:
     outcomes: list[Outcome] = []
     for minor in minors:
         run = MinorRun(
-            minor, options.count, options.seed, options.jobs, options.out / minor, options.kind
+            minor,
+            options.count,
+            options.seed,
+            options.jobs,
+            options.out / minor,
+            options.kind,
+            options.reuse,
         )
         outcomes.append(run.outcome())
         print(table(outcomes[-1:]), flush=True)  # noqa: T201 - its result

@@ -1,4 +1,4 @@
-"""Verdicts that a scheduler has given before, so that a run with the same seed asks only lint anew."""
+"""Verdicts that a scheduler has given before: a run with the same seed asks only lint anew."""
 
 from __future__ import annotations
 

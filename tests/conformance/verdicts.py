@@ -64,10 +64,9 @@ _PLUGIN = re.compile(
 )
 _REGISTERED_TWICE = re.compile(r'plugin "([^"]*)" already registered as')
 _ABSENT = re.compile(r'[A-Z][A-Za-z]+Plugin "([^"]*)" does not exist')
-
-
 _PROFILE = re.compile(
-    r'(?:queue sort plugin required|bind plugin is needed) for profile with scheduler name "([^"]*)"'
+    r"(?:queue sort plugin required|bind plugin is needed) for profile with "
+    r'scheduler name "([^"]*)"'
 )
 _HEAD = re.compile(
     r"no kind \"[^\"]*\" is registered for version|Object '(?:Kind|apiVersion)' is missing"
