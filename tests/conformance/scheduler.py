@@ -75,7 +75,10 @@ class Scheduler:
         said = ended.stderr.decode(errors="replace")
         if "address already in use" in said or ended.returncode < 0:
             raise Unclear(f"exit {ended.returncode}: {said[-500:]}")
-        return Verdict(True) if ended.returncode == 0 else Verdict(False, refusal(said))
+        # Up to 1.22 a refusal quotes the whole file.
+        quoted = data.decode(errors="replace")
+        reason = refusal(said.replace(quoted, "…") if quoted else said)
+        return Verdict(True) if ended.returncode == 0 else Verdict(False, reason)
 
 
 def leave_the_network() -> bool:

@@ -112,7 +112,7 @@ def as_json(tree: Tree) -> str:
 
 
 _JSON_SCALAR = re.compile(r"null|true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[\w./:*-]+")
+_WORD = re.compile(r"'[^']*'|\"[^\"]*\"|[\w./:*+=-]+")
 
 
 def _unquoted(text: str) -> str:

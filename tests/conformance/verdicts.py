@@ -26,7 +26,7 @@ class Blame(NamedTuple):
 
 
 _FAILED = re.compile(r'"command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n((?:\t.*(?:\n|$))*))')
-_PLAIN = re.compile(r"^(?:Error: |error: |F\d{4} .*?\] )?(.+)$", re.MULTILINE)
+_LOGGED = re.compile(r"[IWE]\d{4} \d\d:\d\d:\d\d\.")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 
 
@@ -41,8 +41,9 @@ def refusal(stderr: str) -> str:
     crash = re.search(r"^panic: .*$", stderr, re.MULTILINE)
     if crash is not None:
         return crash[0]
-    lines = [m[1] for m in _PLAIN.finditer(stderr) if not re.match(r"[IW]\d{4} ", m[0])]
-    return lines[-1] if lines else stderr.strip()
+    # Up to 1.22 it is printed as it is, between lines of the log.
+    lines = [line for line in stderr.split("\n") if not _LOGGED.match(line)]
+    return "\n".join(lines).strip().removeprefix("Error: ") or stderr.strip()
 
 
 _STEP = r"[A-Za-z_][\w-]*(?:\[\d+\])*"

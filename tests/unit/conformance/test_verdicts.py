@@ -25,7 +25,7 @@ from tests.conformance.verdicts import Blame, Verdict, blames, refusal
             ("strict decoding error: yaml: unmarshal errors:\n"
             '  line 5: key "a" already set in map'),
         ),
-        ("I1 x\npanic: runtime error\n\ngoroutine 1 [running]:\n", "panic: runtime error"),
+        ("I1117 23:07:27.4 x\npanic: oh\n\ngoroutine 1 [running]:\n", "panic: oh"),
         ('Error: unknown flag: --port\n', "unknown flag: --port"),
     ],
 )  # fmt: skip
