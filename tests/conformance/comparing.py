@@ -82,6 +82,8 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
         seen = path if "[" in blame.what else re.sub(r"\[\d+\]", "", path)
         return seen == bare or seen.endswith(f".{bare}") or f".{seen}.".find(f".{bare}.") >= 0
     if blame.way == "key":
+        if path == "kind":
+            return True  # the fields are those of another kind: that one is the mistake
         return what in re.split(r"[.\[\]\"]+", path) or repr(blame.what) in error.message
     if blame.way == "head":
         return path in ("", "apiversion", "kind")

@@ -150,11 +150,11 @@ _FLAGS = st.fixed_dictionaries(
 def cases(draw: st.DrawFn, minor: int) -> Case:
     release = Release(minor, draw(st.sampled_from(versions(minor))))
     tree: Tree = draw(trees(release))
-    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 1, 1, 1, 2, 2]))):
+    for _ in range(draw(st.sampled_from([0, 0, 1, 1, 1, 1, 1, 2, 2]))):
         tree = draw(broken(tree))
     flow_from = draw(st.sampled_from([1, 2, 3, 4, 5, *[99] * 8, -1, 0]))
     text = as_json(tree) if flow_from < 0 else written(tree, flow_from)
     flags = draw(_FLAGS) if not draw(st.integers(0, 3)) else ()
-    if not draw(st.integers(0, 7)):
+    if not draw(st.integers(0, 11)):
         return Case(draw(odd_text(text)), flags)
     return Case(text.encode(errors="surrogatepass"), flags, tree)

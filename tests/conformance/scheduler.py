@@ -15,10 +15,9 @@ from tests.e2e.cluster.versions import scheduler_version
 
 from .remembered import Remembered
 from .surroundings import NOBODY, furnish
-from .verdicts import Verdict, refusal
+from .verdicts import POLICY_REFUSALS, Verdict, refusal
 
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
-_POLICY_REFUSALS = ("invalid policy:", "couldn't create scheduler from policy:")
 _SET_FLAGS, _UP = 0x8914, 0x1
 
 
@@ -50,7 +49,7 @@ class Scheduler:
             verdict = self._verdict(data, given)
         else:
             verdict = self._remembered("policy", data, (), lambda: self._verdict(data, given))
-        refused = verdict.text.startswith(_POLICY_REFUSALS) or verdict.text.startswith("panic")
+        refused = verdict.text.startswith(POLICY_REFUSALS) or verdict.text.startswith("panic")
         return verdict if refused else Verdict(True)
 
     def _verdict(self, data: bytes, flags: list[str]) -> Verdict:

@@ -46,6 +46,7 @@ def refusal(stderr: str) -> str:
     return "\n".join(lines).strip().removeprefix("Error: ") or stderr.strip()
 
 
+POLICY_REFUSALS = ("invalid policy:", "couldn't create scheduler from policy:")
 _STEP = r"[A-Za-z_][\w-]*(?:\[\d+\])*"
 _PATH = rf"{_STEP}(?:\.{_STEP})*"
 _INVALID = re.compile(
@@ -65,6 +66,7 @@ _PLUGIN = re.compile(
 )
 _REGISTERED_TWICE = re.compile(r'plugin "([^"]*)" already registered as')
 _ABSENT = re.compile(r'[A-Z][A-Za-z]+Plugin "([^"]*)" does not exist')
+_NO_TYPE = re.compile(r'(?:predicate|priority) type not found for "([^"]*)"')
 _PROFILE = re.compile(
     r"(?:queue sort plugin required|bind plugin is needed) for profile with "
     r'scheduler name "([^"]*)"'
@@ -88,9 +90,10 @@ def blames(text: str) -> list[Blame]:
     found += [Blame("end", m[1]) for m in _TYPE.finditer(text) if m[1]]
     plugin = _INITIALIZING.search(text)
     if plugin is not None:
-        return [Blame("plugin", plugin[1])]
+        # A Policy does not name the plugins that are made of it.
+        return [] if text.startswith(POLICY_REFUSALS) else [Blame("plugin", plugin[1])]
     found += [Blame("path", m[1]) for m in _INVALID.finditer(text)]
-    for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT):
+    for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT, _NO_TYPE):
         found += [Blame("plugin", m[1]) for m in pattern.finditer(text)]
     found += [Blame("profile", m[1]) for m in _PROFILE.finditer(text)]
     if not found and _HEAD.search(text):
