@@ -61,7 +61,8 @@ class MinorRun:
         share, rest = divmod(count, jobs)
         shares = [share + (index < rest) for index in range(jobs)]
         self._commands = [
-            [sys.executable, "-m", "tests.conformance.worker", minor, "--kind", kind,
+            ["setpriv", "--pdeathsig", "TERM",
+             sys.executable, "-m", "tests.conformance.worker", minor, "--kind", kind,
              f"--count={share}", f"--seed={seed * 1000 + index}", *(["--reuse"] if reuse else [])]
             for index, share in enumerate(shares)
             if share
