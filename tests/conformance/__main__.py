@@ -72,9 +72,9 @@ def _run(options: argparse.Namespace, minors: list[str]) -> int:
 
 
 def _record(paths: list[Path], minors: list[str]) -> None:
-    leave_the_network()
+    alone = leave_the_network()
     with tempfile.TemporaryDirectory(dir=scratch_base()) as directory:
-        schedulers = [Scheduler(minor, Path(directory)) for minor in minors]
+        schedulers = [Scheduler(minor, Path(directory), alone) for minor in minors]
         for path in paths:
             case = load(path)
             fresh = {s.minor: s.judge(case.data, case.flags) for s in schedulers}

@@ -26,8 +26,9 @@ class Unclear(Exception):
 
 
 class Scheduler:
-    def __init__(self, minor: str, directory: Path, reuse: bool = False) -> None:
+    def __init__(self, minor: str, directory: Path, alone: bool, reuse: bool = False) -> None:
         self.minor = minor
+        self._alone = alone
         self._binary = build_stock_scheduler(scheduler_version(minor))
         self._remembered = Remembered(self._binary) if reuse else None
         self._directory = directory
@@ -72,7 +73,9 @@ class Scheduler:
             check=False,
         )
         said = ended.stderr.decode(errors="replace")
-        if "address already in use" in said or ended.returncode < 0:
+        # In a network of its own nobody but the scheduler itself can have the port.
+        taken = "address already in use" in said and not self._alone
+        if taken or ended.returncode < 0:
             raise Unclear(f"exit {ended.returncode}: {said[-500:]}")
         # Up to 1.22 a refusal quotes the whole file.
         quoted = data.decode(errors="replace")

@@ -98,9 +98,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
-    leave_the_network()
+    alone = leave_the_network()
     with tempfile.TemporaryDirectory(dir=scratch_base()) as directory:
-        share = Share(Scheduler(options.minor, Path(directory), options.reuse))
+        share = Share(Scheduler(options.minor, Path(directory), alone, options.reuse))
 
         @seed(options.seed)
         @settings(
