@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test faults lint format try bench docs lock clean
+.PHONY: help test faults conformance lint format try bench docs lock clean
 
 help:
 	@echo "make try     render a recipe against a kubeadm manifest and show the difference"
 	@echo "make test    run the tests"
 	@echo "make faults  every fault at every boundary of a transaction, on simulated nodes (long)"
+	@echo "make conformance  lint against the real schedulers of seven minors (Linux, Go; tests/conformance/README.md)"
 	@echo "make lint    ruff, mypy --strict, shellcheck"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   start-up times as ratios, the cost of hostile input"
@@ -33,6 +34,13 @@ test: $(READY)
 faults: $(READY)
 	$(BIN)/python -m tests.faults
 	KSCHEDPATCH_FULL_FAULTS=1 $(BIN)/python -m pytest tests/integration/rollout tests/integration/faults
+
+# A few hundred with a fixed seed take a minute or two once the schedulers are built.
+COUNT ?= 300
+SEED ?= 1
+conformance: $(READY)
+	$(BIN)/python -m tests.conformance run --count $(COUNT) --seed $(SEED) \
+		$(if $(MINORS),--minors $(MINORS)) $(if $(REUSE),--reuse)
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -67,4 +75,4 @@ include e2e.mk
 e2e e2e-full outage cluster-up cluster-down cluster-ssh cluster-status: $(READY)
 
 clean:
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .conformance .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.e2e.cluster.build import build_stock_scheduler
+from tests.e2e.cluster.console import RigError
 from tests.e2e.cluster.versions import scheduler_minors, scheduler_version
 
 from .recorded import CASES, load, save
@@ -84,4 +85,7 @@ def _record(paths: list[Path], minors: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except RigError as error:
+        sys.exit(f"conformance: {error}")
