@@ -79,6 +79,8 @@ def _shape(path: str) -> str:
 
 def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
     path, what = _plain(error.path), _plain(blame.what)
+    if error.code == "Y008" and repr(re.split(r"[.\]]", blame.what)[-1]) in error.message:
+        return True  # a key twice is told by its name and line
     if blame.way == "path":
         # Lint may be more exact, and what is missing in the file has only its parent there.
         return path == what or path.startswith((f"{what}.", f"{what}[")) or path == _parent(what)
@@ -89,11 +91,13 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
     if blame.way == "key":
         if path == "kind":
             return True  # the fields are those of another kind: that one is the mistake
-        return what in re.split(r"[.\[\]\"]+", path) or repr(blame.what) in error.message
+        return what in re.split(r"[.\[\]\"]+", path)
     if blame.way == "head":
         return path in ("", "apiversion", "kind")
     key = "name" if blame.way == "plugin" else "schedulerName"
-    wanted = (blame.what, None) if blame.what == "default-scheduler" else (blame.what,)
+    # A single profile without a name has this one, and a plugin without a name has none.
+    unsaid = "" if blame.way == "plugin" else "default-scheduler"
+    wanted = (blame.what, None) if blame.what == unsaid else (blame.what,)
     return _within(key, wanted, error, data)
 
 
