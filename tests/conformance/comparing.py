@@ -23,8 +23,9 @@ class Comparison(NamedTuple):
     same_blame: bool
     group: str = ""
     """What is alike about disagreements with one cause."""
-    text_limit: bool = False
-    """Lint does not read such a text: its own limit, no verdict on the configuration."""
+    apart: bool = False
+    """One of them gave no verdict on the configuration: lint does not read such a text, or the
+    scheduler misses a file that is named there."""
 
 
 #: Texts that Go's YAML reader takes and this tool, which edits files in place, does not: tags,
@@ -35,6 +36,7 @@ _TEXT_LIMITS = frozenset(
 ) - {"Y008"}
 
 
+_NO_FILE = re.compile(r"(?:stat|open) [^:]*: (?:no such file or directory|file name too long)")
 #: Durations that the elector refuses when it starts: behind what `--write-config-to` goes through.
 _LATER = frozenset(["C041"])
 
@@ -47,8 +49,9 @@ def linted(data: bytes, flags: Iterable[tuple[str, str]], minor: int) -> list[Fi
 
 
 def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Comparison:
-    if errors and all(error.code in _TEXT_LIMITS for error in errors):
-        return Comparison(True, False, True, text_limit=True)
+    limited = errors and all(error.code in _TEXT_LIMITS for error in errors)
+    if limited or _NO_FILE.match(verdict.text):
+        return Comparison(True, False, True, apart=True)
     if verdict.accepted:
         if not errors:
             return Comparison(True, False, True)
@@ -89,7 +92,7 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
         seen = path if "[" in blame.what else re.sub(r"\[\d+\]", "", path)
         return seen == bare or seen.endswith(f".{bare}") or f".{seen}.".find(f".{bare}.") >= 0
     if blame.way == "key":
-        if path == "kind":
+        if path in ("kind", "apiversion"):
             return True  # the fields are those of another kind: that one is the mistake
         return what in re.split(r"[.\[\]\"]+", path)
     if blame.way == "head":

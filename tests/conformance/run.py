@@ -31,7 +31,7 @@ class Numbers:
     disagreements: int = 0
     named: int = 0
     same_blame: int = 0
-    text_limits: int = 0
+    apart: int = 0
     scheduler_seconds: float = 0.0
     scheduler_cpu: float = 0.0
     lint_seconds: float = 0.0
@@ -139,7 +139,7 @@ def keep(record: dict[str, Any], out: Path, kind: str) -> None:
 
 _HEAD = (
     "minor", "configurations", "accepted", "refused", "disagreements", "same blame",
-    "as text", "scheduler/s", "CPU ms each", "lint/s",
+    "apart", "scheduler/s", "CPU ms each", "lint/s",
 )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
         str(n.count - n.accepted),
         str(n.disagreements),
         f"{n.same_blame_rate:.2%} of {n.named}",
-        str(n.text_limits),
+        str(n.apart),
         f"{n.count / n.scheduler_seconds:.1f}" if n.scheduler_seconds else "-",
         f"{1000 * n.scheduler_cpu / n.count:.0f}" if n.count else "-",
         f"{n.count / n.lint_seconds:.0f}" if n.lint_seconds else "-",

@@ -60,6 +60,11 @@ _TYPE = re.compile(
     r"cannot unmarshal .*? into Go (?:struct field \w+\.([\w.]+) of type|value of type)"
 )
 _IN_ARGUMENTS = re.compile(r"decoding \.(profiles\[\d+\]\.pluginConfig\[\d+\])")
+# Its index is that of the list after merging, so the plugin's name is what it tells.
+_REMOVED = re.compile(
+    r'profiles\[\d+\]\.plugins\.\w+\.enabled\[\d+\]: Invalid value: "([^"]*)": '
+    r"was (?:removed|invalid) in version"
+)
 _INITIALIZING = re.compile(r'initializing plugin "([^"]+)"')
 _PLUGIN = re.compile(
     r'(?:plugin|Plugin) "([^"]+)" (?:does not exist|does not extend|already registered|is not)'
@@ -78,24 +83,35 @@ _HEAD = re.compile(
 
 def blames(text: str) -> list[Blame]:
     """Every field that a refusal names; none where it names no field."""
-    inside = _IN_ARGUMENTS.search(text)
-    found: list[Blame] = []
-    keys = [m[1] for m in _UNKNOWN.finditer(text)] + [m[1] or m[2] for m in _TWICE.finditer(text)]
-    if inside is not None:
-        # Paths within the arguments start anew there.
-        found += [Blame("end", f"{inside[1]}.args.{key}") for key in keys]
-        return found or [Blame("path", inside[1])]
-    found += [Blame("path" if "." in key or "[" in key else "key", key) for key in keys]
-    found += [Blame("key", m[1]) for m in _UNKNOWN_OLD.finditer(text)]
-    found += [Blame("end", m[1]) for m in _TYPE.finditer(text) if m[1]]
     plugin = _INITIALIZING.search(text)
     if plugin is not None:
         # A Policy does not name the plugins that are made of it.
         return [] if text.startswith(POLICY_REFUSALS) else [Blame("plugin", plugin[1])]
-    found += [Blame("path", m[1]) for m in _INVALID.finditer(text)]
-    for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT, _NO_TYPE):
-        found += [Blame("plugin", m[1]) for m in pattern.finditer(text)]
-    found += [Blame("profile", m[1]) for m in _PROFILE.finditer(text)]
+    outside, *inside = _IN_ARGUMENTS.split(text)
+    found = _outside(outside)
+    # Paths within the arguments of a plugin start anew there.
+    for place, words in zip(inside[::2], inside[1::2], strict=True):
+        keys = _keys(words)
+        found += [Blame("end", f"{place}.args.{key}") for key in keys] or [Blame("path", place)]
     if not found and _HEAD.search(text):
         found.append(Blame("head", "apiVersion"))
     return list(dict.fromkeys(found))
+
+
+def _outside(text: str) -> list[Blame]:
+    found = [Blame("path" if "." in key or "[" in key else "key", key) for key in _keys(text)]
+    found += [Blame("key", m[1]) for m in _UNKNOWN_OLD.finditer(text)]
+    found += [Blame("end", m[1]) for m in _TYPE.finditer(text) if m[1]]
+    found += [Blame("plugin", m[1]) for m in _REMOVED.finditer(text)]
+    # Arguments that differ between profiles are told without their index.
+    paths = [m[1].removesuffix(".pluginConfig.args") for m in _INVALID.finditer(text)]
+    removed = {m[0].partition(":")[0] for m in _REMOVED.finditer(text)}
+    found += [Blame("path", path) for path in paths if path not in removed]
+    for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT, _NO_TYPE):
+        found += [Blame("plugin", m[1]) for m in pattern.finditer(text)]
+    return found + [Blame("profile", m[1]) for m in _PROFILE.finditer(text)]
+
+
+def _keys(text: str) -> list[str]:
+    unknown = [m[1] for m in _UNKNOWN.finditer(text)]
+    return unknown + [m[1] or m[2] for m in _TWICE.finditer(text)]

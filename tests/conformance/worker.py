@@ -29,7 +29,7 @@ class Share:
         self._scheduler = scheduler
         self._minor = int(scheduler.minor.split(".")[1])
         self.numbers = dict.fromkeys(
-            ("count", "accepted", "disagreements", "named", "same_blame", "text_limits"), 0
+            ("count", "accepted", "disagreements", "named", "same_blame", "apart"), 0
         ) | dict.fromkeys(("scheduler_seconds", "scheduler_cpu", "lint_seconds"), 0.0)
         self.groups: dict[str, int] = {}
 
@@ -38,7 +38,7 @@ class Share:
         numbers = self.numbers
         numbers["count"] += 1
         numbers["disagreements"] += not comparison.agree
-        numbers["text_limits"] += comparison.text_limit
+        numbers["apart"] += comparison.apart
         numbers["named"] += comparison.named
         numbers["same_blame"] += comparison.named and comparison.same_blame
         if comparison.group:

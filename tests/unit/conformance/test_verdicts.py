@@ -54,6 +54,18 @@ def test_the_reason_is_found_in_what_was_printed(printed: str, reason: str) -> N
             [("end", "profiles[0].pluginConfig[1].args.y")],
         ),
         (
+            ('strict decoding error: unknown field "profiles[0].x", '
+            "decoding .profiles[0].pluginConfig[0]: strict decoding error: "
+            'decoding args for plugin X: strict decoding error: unknown field "y"'),
+            [("path", "profiles[0].x"), ("end", "profiles[0].pluginConfig[0].args.y")],
+        ),
+        (
+            ('profiles[0].plugins.filter.enabled[17]: Invalid value: "NodeLabel": '
+            'was removed in version "v1beta2" (KubeSchedulerConfiguration is version "v1beta2")'),
+            [("plugin", "NodeLabel")],
+        ),
+        ("profiles[1].pluginConfig.args: Invalid value: {}: x", [("path", "profiles[1]")]),
+        (
             ("initializing profiles: creating profile for scheduler name s: "
             'FilterPlugin "X" does not exist'),
             [("plugin", "X")],
@@ -120,7 +132,7 @@ def test_a_verdict_that_only_one_of_them_gives_is_a_disagreement() -> None:
 
 def test_a_text_that_lint_does_not_read_is_counted_apart() -> None:
     tag = found("Y009", "x")
-    assert compare(_DATA, Verdict(True), [tag]).text_limit
+    assert compare(_DATA, Verdict(True), [tag]).apart
     assert not compare(_DATA, Verdict(True), [tag, found("C018", "x")]).agree
     # The scheduler refuses a key twice as well.
     assert not compare(_DATA, Verdict(True), [found("Y008", "x")]).agree
