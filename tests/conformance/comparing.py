@@ -49,9 +49,11 @@ def linted(data: bytes, flags: Iterable[tuple[str, str]], minor: int) -> list[Fi
 
 
 def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Comparison:
-    limited = errors and all(error.code in _TEXT_LIMITS for error in errors)
-    if limited or _NO_FILE.match(verdict.text):
+    if _NO_FILE.match(verdict.text):
         return Comparison(True, False, True, apart=True)
+    if errors and all(error.code in _TEXT_LIMITS for error in errors):
+        # Both may refuse it, but what lint has not read it can't blame.
+        return Comparison(True, False, True, apart=verdict.accepted)
     if verdict.accepted:
         if not errors:
             return Comparison(True, False, True)

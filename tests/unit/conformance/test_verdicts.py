@@ -133,6 +133,7 @@ def test_a_verdict_that_only_one_of_them_gives_is_a_disagreement() -> None:
 def test_a_text_that_lint_does_not_read_is_counted_apart() -> None:
     tag = found("Y009", "x")
     assert compare(_DATA, Verdict(True), [tag]).apart
+    assert not compare(_DATA, Verdict(False, "x"), [tag]).apart
     assert not compare(_DATA, Verdict(True), [tag, found("C018", "x")]).agree
     # The scheduler refuses a key twice as well.
     assert not compare(_DATA, Verdict(True), [found("Y008", "x")]).agree
