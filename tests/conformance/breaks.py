@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from .plugins import ALL, POINTS
 from .profiles import STRANGERS
-from .scalars import ODD, number, one_of
+from .scalars import ODD, WORDS, number, one_of
 from .tree import Map, Place, Token, Tree, at, mapping, places, replaced
 
 #: Every field there is, in any version: misplaced it is a mistake, and mistyped it is another.
@@ -63,7 +63,7 @@ def _odd_value(tree: Tree, place: Place, here: Tree) -> st.SearchStrategy[Tree]:
 @st.composite
 def _leaf_value(draw: st.DrawFn, tree: Tree, place: Place, here: Tree) -> Tree:
     leaves = [spot for spot, leaf in places(tree) if isinstance(leaf, str)]
-    return replaced(tree, draw(st.sampled_from(leaves)), draw(ODD | _NEAR_LIMITS))
+    return replaced(tree, draw(st.sampled_from(leaves)), draw(ODD | _NEAR_LIMITS | WORDS))
 
 
 @st.composite
@@ -180,9 +180,8 @@ def _anchored(draw: st.DrawFn, tree: Tree, place: Place, here: Tree) -> Tree:
 
 
 _Way = Callable[[Tree, Place, Tree], st.SearchStrategy[Tree]]
+_OFTEN: list[_Way] = [_leaf_value, _leaf_value, _other_plugin, _renamed_key]
 _WAYS: list[_Way] = [
-    _odd_value, _odd_value, _leaf_value, _leaf_value, _leaf_value, _leaf_value, _renamed_key,
-    _renamed_key, _added_field,
-    _added_field, _doubled, _removed, _wrapped, _moved, _headed, _other_plugin, _other_plugin,
-    _other_plugin, _removed, _doubled, _renamed_key, _headed, _anchored,
+    _odd_value, _leaf_value, _renamed_key, _added_field, _doubled, _removed, _wrapped, _moved,
+    _headed, _other_plugin, _anchored, *_OFTEN, *_OFTEN,
 ]  # fmt: skip

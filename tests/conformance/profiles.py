@@ -19,6 +19,9 @@ STRANGERS = one_of(
 )  # fmt: skip
 
 
+_WEIGHTS = number(0, 100) | number(0, 100) | one_of("2147483647", "21474836", "-1", "92233720")
+
+
 class Release(NamedTuple):
     """What a generated file is meant for."""
 
@@ -28,7 +31,7 @@ class Release(NamedTuple):
 
 
 def _plugin(names: Trees, weight: bool) -> Trees:
-    return fields({"name": names}, {"weight": number(0, 100)} if weight else {})
+    return fields({"name": names}, {"weight": _WEIGHTS} if weight else {})
 
 
 @st.composite
@@ -116,15 +119,16 @@ def _plugin_config(draw: st.DrawFn, release: Release) -> Tree:
 def profiles(draw: st.DrawFn, release: Release, young: bool) -> Tree:
     count = draw(st.sampled_from([1, 1, 1, 2, 2, 3]))
     queue_sort = not draw(st.integers(0, 4))
-    names = draw(st.lists(NAMES, min_size=count, max_size=count, unique=True))
-    rash = draw(st.integers(0, 9)) < 2
+    unique = bool(draw(st.integers(0, 19)))
+    names = draw(st.lists(NAMES, min_size=count, max_size=count, unique=unique))
+    rash = draw(st.sampled_from([*[-1] * 5, 0, 0, 1, 1, 2]))
     found: list[Tree] = []
     for index, name in enumerate(names):
         profile: dict[str, Tree] = {}
         if count > 1 or draw(st.booleans()):
             profile["schedulerName"] = name
         if queue_sort or draw(st.integers(0, 3)):
-            profile["plugins"] = draw(_plugin_sets(release, rash and not index, queue_sort))
+            profile["plugins"] = draw(_plugin_sets(release, rash == index, queue_sort))
         if draw(st.integers(0, 2)):
             profile["pluginConfig"] = draw(_plugin_config(release))
         if young and not draw(st.integers(0, 3)):

@@ -74,3 +74,18 @@ ODD = one_of(
     "@x", "`x", "%x", "a: b", "- a", "? a", "x #y", "'it''s'", '"a', "<<", "=", "a\tb", "\tx",
     "é", '"\\ud800"',
 )  # fmt: skip
+
+#: Words that some field takes: elsewhere they are mistakes that only that field's own rule sees.
+WORDS = one_of(
+    "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equals", "List", "System",
+    "DoNotSchedule",
+    "ScheduleAnyway", "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "Honor",
+    "metadata.name", "metadata.labels", "cpu", "memory", "pods", "ephemeral-storage",
+    "hugepages-2Mi",
+    "requests.cpu", "requests.example.com/x", "kubernetes.io/foo", "example.com/", "/foo", "a/b/c",
+    "Example.com/foo", "example.com/-x", "example.com/x_", "-bad", "bad-", "a..b", "under_score",
+    "a b",
+    "attachable-volumes-x", "nvidia.com/gpu", "storage", "default-scheduler", "kube-scheduler",
+    "endpointsleases", "x" * 63, "x" * 64, "example.com/" + "x" * 63, "example.com/" + "x" * 64,
+    "x" * 254, "'*'", "NodeAffinity", "PrioritySort", "DefaultBinder",
+)  # fmt: skip
