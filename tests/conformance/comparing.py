@@ -107,8 +107,8 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
 
 
 def _plain(path: str) -> str:
-    """Internal names of fields are capitalized in places."""
-    return path.lower().removeprefix(".")
+    """Internal names of fields are capitalized in places, and lint quotes an odd key."""
+    return re.sub(r'\["([^"]*)"\]', r".\1", path.lower()).removeprefix(".")
 
 
 def _parent(path: str) -> str:

@@ -114,4 +114,5 @@ def _outside(text: str) -> list[Blame]:
 
 def _keys(text: str) -> list[str]:
     unknown = [m[1] for m in _UNKNOWN.finditer(text)]
-    return unknown + [m[1] or m[2] for m in _TWICE.finditer(text)]
+    named = unknown + [m[1] or m[2] for m in _TWICE.finditer(text)]
+    return [re.sub(r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), key) for key in named]
