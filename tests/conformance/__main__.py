@@ -29,7 +29,9 @@ def main() -> int:
         "--reuse", action="store_true", help="take verdicts that a scheduler gave in an earlier run"
     )
     run.add_argument("--jobs", type=int, default=2)
-    run.add_argument("--kind", choices=("config", "policy"), default="config")
+    run.add_argument(
+        "--kind", choices=("config", "policy"), help="default: both, Policies with 1.22"
+    )
     run.add_argument(
         "--out", type=Path, default=Path(".conformance"), help="where disagreements go"
     )
@@ -49,14 +51,14 @@ def main() -> int:
 
 def _run(options: argparse.Namespace, minors: list[str]) -> int:
     outcomes: list[Outcome] = []
-    for minor in minors:
+    for minor, kind in _parts(minors, options.kind):
         run = MinorRun(
             minor,
             options.count,
             options.seed,
             options.jobs,
-            options.out / minor,
-            options.kind,
+            options.out / (minor if kind == "config" else f"{minor}-{kind}"),
+            kind,
             options.reuse,
         )
         outcomes.append(run.outcome())
@@ -72,13 +74,24 @@ def _run(options: argparse.Namespace, minors: list[str]) -> int:
     return 0 if agreed and blamed else 1
 
 
+def _parts(minors: list[str], kind: str | None) -> list[tuple[str, str]]:
+    """1.22 is the last minor that reads Policies."""
+    parts = [(minor, "config") for minor in minors] if kind != "policy" else []
+    return parts + ([("1.22", "policy")] if "1.22" in minors and kind != "config" else [])
+
+
 def _record(paths: list[Path], minors: list[str]) -> None:
     alone = leave_the_network()
     with tempfile.TemporaryDirectory(dir=scratch_base()) as directory:
         schedulers = [Scheduler(minor, Path(directory), alone) for minor in minors]
         for path in paths:
             case = load(path)
-            fresh = {s.minor: s.judge(case.data, case.flags) for s in schedulers}
+            if case.is_policy:
+                fresh = {
+                    s.minor: s.judge_policy(case.data) for s in schedulers if s.minor == "1.22"
+                }
+            else:
+                fresh = {s.minor: s.judge(case.data, case.flags) for s in schedulers}
             verdicts = case.verdicts | fresh
             order = sorted(verdicts, key=lambda minor: int(minor.split(".")[1]))
             save(case._replace(verdicts={minor: verdicts[minor] for minor in order}))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kschedpatch.core.schedconfig.checks import Surroundings
 from kschedpatch.core.schedconfig.judge import judge
+from kschedpatch.core.schedconfig.policy import judge_policy
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.codes import CODES
@@ -39,6 +40,11 @@ _TEXT_LIMITS = frozenset(
 _NO_FILE = re.compile(r"(?:stat|open) [^:]*: (?:no such file or directory|file name too long)")
 #: Durations that the elector refuses when it starts: behind what `--write-config-to` goes through.
 _LATER = frozenset(["C041"])
+
+
+def linted_policy(data: bytes) -> list[Finding]:
+    """Lint's errors about a Policy."""
+    return [finding for finding in judge_policy(data, "policy.yaml") if finding.is_error]
 
 
 def linted(data: bytes, flags: Iterable[tuple[str, str]], minor: int) -> list[Finding]:

@@ -27,6 +27,10 @@ class Recorded(NamedTuple):
         return self.path.read_bytes()
 
     @property
+    def is_policy(self) -> bool:
+        return self.path.parent.name == "policies"
+
+    @property
     def name(self) -> str:
         return f"{self.path.parent.name}/{self.path.stem}"
 

@@ -93,7 +93,8 @@ class MinorRun:
                 process.terminate()
         if any(process.wait() for process in processes):
             raise SystemExit(f"a worker of {self._minor} failed: see above")
-        return Outcome(self._minor, self._sum(), time.monotonic() - started, self._all_groups())
+        name = self._minor if self._kind == "config" else f"{self._minor} Policy"
+        return Outcome(name, self._sum(), time.monotonic() - started, self._all_groups())
 
     def _listen(self, index: int, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -102,7 +103,7 @@ class MinorRun:
             if "numbers" in record:
                 self._numbers[index], self._groups[index] = record["numbers"], record["groups"]
             else:
-                keep(record, self._out, self._kind)
+                keep(record, self._out)
 
     def _sum(self) -> Numbers:
         parts = list(self._numbers.values())
@@ -123,12 +124,11 @@ class MinorRun:
         )
 
 
-def keep(record: dict[str, Any], out: Path, kind: str) -> None:
+def keep(record: dict[str, Any], out: Path) -> None:
     """One example of a disagreement, in the form of a recorded case."""
     words = "-".join(re.findall(r"[a-z]+", record["group"].lower())[:9])
     digest = hashlib.sha256(record["group"].encode()).hexdigest()[:6]
-    suffix = "json" if kind == "policy" else "yaml"
-    path = out / f"{words}-{digest}.{suffix}"
+    path = out / f"{words}-{digest}.yaml"
     out.mkdir(parents=True, exist_ok=True)
     path.write_bytes(base64.b64decode(record["data"]))
     verdict = Verdict(not record["scheduler"], record["scheduler"])

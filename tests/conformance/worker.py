@@ -14,10 +14,14 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from .comparing import Comparison, compare, linted
+from kschedpatch.model.finding import Finding
+
+from .comparing import Comparison, compare, linted, linted_policy
 from .configurations import Case, cases
 from .minimising import minimised
+from .policies import policies
 from .scheduler import Scheduler, leave_the_network, scratch_base
+from .verdicts import Verdict
 
 _MINIMISED_PER_GROUP = 1
 
@@ -25,8 +29,8 @@ _MINIMISED_PER_GROUP = 1
 class Share:
     """Judges case after case and keeps the numbers."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
+    def __init__(self, scheduler: Scheduler, kind: str) -> None:
+        self._scheduler, self._kind = scheduler, kind
         self._minor = int(scheduler.minor.split(".")[1])
         self.numbers = dict.fromkeys(
             ("count", "accepted", "disagreements", "named", "same_blame", "apart"), 0
@@ -50,15 +54,25 @@ class Share:
 
     def _compared(self, case: Case, counts: bool = True) -> Comparison:
         started, cpu = time.perf_counter(), _children_cpu()
-        verdict = self._scheduler.judge(case.data, case.flags)
+        verdict = self._judged(case)
         judged = time.perf_counter()
-        errors = linted(case.data, case.flags, self._minor)
+        errors = self._linted(case)
         if counts:
             self.numbers["scheduler_seconds"] += judged - started
             self.numbers["scheduler_cpu"] += _children_cpu() - cpu
             self.numbers["lint_seconds"] += time.perf_counter() - judged
             self.numbers["accepted"] += verdict.accepted
         return compare(case.data, verdict, errors)
+
+    def _judged(self, case: Case) -> Verdict:
+        if self._kind == "policy":
+            return self._scheduler.judge_policy(case.data)
+        return self._scheduler.judge(case.data, case.flags)
+
+    def _linted(self, case: Case) -> list[Finding]:
+        if self._kind == "policy":
+            return linted_policy(case.data)
+        return linted(case.data, case.flags, self._minor)
 
     def _report(self, case: Case, comparison: Comparison) -> None:
         small = minimised(
@@ -71,11 +85,8 @@ class Share:
                 "agree": comparison.agree,
                 "data": base64.b64encode(small.data).decode(),
                 "flags": small.flags,
-                "scheduler": self._scheduler.judge(small.data, small.flags).text,
-                "lint": [
-                    f"{e.code} {e.path}: {e.message}"
-                    for e in linted(small.data, small.flags, self._minor)
-                ],
+                "scheduler": self._judged(small).text,
+                "lint": [f"{e.code} {e.path}: {e.message}" for e in self._linted(small)],
             }
         )
 
@@ -100,7 +111,9 @@ def main() -> None:
     options = parser.parse_args()
     alone = leave_the_network()
     with tempfile.TemporaryDirectory(dir=scratch_base()) as directory:
-        share = Share(Scheduler(options.minor, Path(directory), alone, options.reuse))
+        share = Share(Scheduler(options.minor, Path(directory), alone, options.reuse), options.kind)
+        minor = int(options.minor.split(".")[1])
+        generated = policies() if options.kind == "policy" else cases(minor)
 
         @seed(options.seed)
         @settings(
@@ -110,7 +123,7 @@ def main() -> None:
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
-        @given(cases(int(options.minor.split(".")[1])))
+        @given(generated)
         def each(case: Case) -> None:
             share.take(case)
 
