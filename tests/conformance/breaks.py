@@ -93,13 +93,18 @@ def _added_field(draw: st.DrawFn, tree: Tree, place: Place, here: Tree) -> Tree:
     return replaced(tree, place, Map(pairs))
 
 
+def _index(here: Tree) -> st.SearchStrategy[int | None]:
+    """Of one of the pairs or items, where there are any."""
+    size = 0 if isinstance(here, str) else len(here.pairs if isinstance(here, Map) else here)
+    return st.integers(0, size - 1) if size else st.none()
+
+
 @st.composite
 def _doubled(draw: st.DrawFn, tree: Tree, place: Place, here: Tree) -> Tree:
     """A key or an item twice, the second time perhaps with another value."""
-    if isinstance(here, str) or not (here.pairs if isinstance(here, Map) else here):
+    index = draw(_index(here))
+    if isinstance(here, str) or index is None:
         return tree
-    size = len(here.pairs) if isinstance(here, Map) else len(here)
-    index = draw(st.integers(0, size - 1))
     if isinstance(here, Map):
         key, child = here.pairs[index]
         again = draw(st.just(child) | ODD)
@@ -109,10 +114,9 @@ def _doubled(draw: st.DrawFn, tree: Tree, place: Place, here: Tree) -> Tree:
 
 @st.composite
 def _removed(draw: st.DrawFn, tree: Tree, place: Place, here: Tree) -> Tree:
-    if isinstance(here, str) or not (here.pairs if isinstance(here, Map) else here):
+    index = draw(_index(here))
+    if isinstance(here, str) or index is None:
         return tree
-    size = len(here.pairs) if isinstance(here, Map) else len(here)
-    index = draw(st.integers(0, size - 1))
     if isinstance(here, Map):
         return replaced(tree, place, Map((*here.pairs[:index], *here.pairs[index + 1 :])))
     return replaced(tree, place, (*here[:index], *here[index + 1 :]))
