@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kschedpatch.core.schedconfig.checks import Surroundings
 from kschedpatch.core.schedconfig.judge import judge
-from kschedpatch.core.schedconfig.policy import judge_policy
+from kschedpatch.core.schedconfig.policy.judge import judge_policy
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.codes import CODES
