@@ -12,8 +12,20 @@ from tests.conformance.recorded import Recorded, recorded
 from tests.conformance.verdicts import Verdict
 from tests.e2e.cluster.versions import scheduler_minors
 
+#: Where lint is known to be wrong, with the reason. Mended, it fails here until it is taken out.
+_OPEN = {
+    ("policies/empty-object", "1.22"): "1.22 takes its defaults where there is no kind",
+    ("policies/empty-file", "1.22"): "1.22 takes its defaults where there is no kind",
+}
+
+
+def _marks(case: Recorded, minor: str) -> list[pytest.MarkDecorator]:
+    reason = _OPEN.get((case.name, minor))
+    return [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+
+
 _VERDICTS = [
-    pytest.param(case, minor, verdict, id=f"{case.name}-{minor}")
+    pytest.param(case, minor, verdict, id=f"{case.name}-{minor}", marks=_marks(case, minor))
     for case in recorded()
     for minor, verdict in case.verdicts.items()
 ]
