@@ -37,6 +37,8 @@ _TEXT_LIMITS = frozenset(
 ) - {"Y008"}
 
 
+#: apiVersion or kind of a configuration, and of a Policy.
+_HEADS = frozenset(["C002", "L001"])
 _NO_FILE = re.compile(r"(?:stat|open) [^:]*: (?:no such file or directory|file name too long)")
 #: Durations that the elector refuses when it starts: behind what `--write-config-to` goes through.
 _LATER = frozenset(["C041"])
@@ -100,7 +102,7 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
         seen = path if "[" in blame.what else re.sub(r"\[\d+\]", "", path)
         return seen == bare or seen.endswith(f".{bare}") or f".{seen}.".find(f".{bare}.") >= 0
     if blame.way == "key":
-        if path in ("kind", "apiversion"):
+        if path in ("kind", "apiversion") or error.code in _HEADS:
             return True  # the fields are those of another kind: that one is the mistake
         return what in re.split(r"[.\[\]\"]+", path)
     if blame.way == "head":
