@@ -35,6 +35,7 @@ class Numbers:
     scheduler_seconds: float = 0.0
     scheduler_cpu: float = 0.0
     lint_seconds: float = 0.0
+    lint_cpu: float = 0.0
 
     @property
     def same_blame_rate(self) -> float:
@@ -139,7 +140,7 @@ def keep(record: dict[str, Any], out: Path) -> None:
 
 _HEAD = (
     "minor", "configurations", "accepted", "refused", "disagreements", "same blame",
-    "apart", "scheduler/s", "CPU ms each", "lint/s",
+    "apart", "scheduler/s", "CPU ms", "lint/s", "CPU ms",
 )  # fmt: skip
 
 
@@ -165,4 +166,5 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
         f"{n.count / n.scheduler_seconds:.1f}" if n.scheduler_seconds else "-",
         f"{1000 * n.scheduler_cpu / n.count:.0f}" if n.count else "-",
         f"{n.count / n.lint_seconds:.0f}" if n.lint_seconds else "-",
+        f"{1000 * n.lint_cpu / n.count:.0f}" if n.count else "-",
     )

@@ -34,7 +34,7 @@ class Share:
         self._minor = int(scheduler.minor.split(".")[1])
         self.numbers = dict.fromkeys(
             ("count", "accepted", "disagreements", "named", "same_blame", "apart"), 0
-        ) | dict.fromkeys(("scheduler_seconds", "scheduler_cpu", "lint_seconds"), 0.0)
+        ) | dict.fromkeys(("scheduler_seconds", "scheduler_cpu", "lint_seconds", "lint_cpu"), 0.0)
         self.groups: dict[str, int] = {}
 
     def take(self, case: Case) -> None:
@@ -55,12 +55,13 @@ class Share:
     def _compared(self, case: Case, counts: bool = True) -> Comparison:
         started, cpu = time.perf_counter(), _children_cpu()
         verdict = self._judged(case)
-        judged = time.perf_counter()
+        judged, own = time.perf_counter(), time.process_time()
         errors = self._linted(case)
         if counts:
             self.numbers["scheduler_seconds"] += judged - started
             self.numbers["scheduler_cpu"] += _children_cpu() - cpu
             self.numbers["lint_seconds"] += time.perf_counter() - judged
+            self.numbers["lint_cpu"] += time.process_time() - own
             self.numbers["accepted"] += verdict.accepted
         return compare(case.data, verdict, errors)
 
