@@ -96,7 +96,8 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
         return True  # a key twice is told by its name and line
     if blame.way == "path":
         # Lint may be more exact, and what is missing in the file has only its parent there.
-        return path == what or path.startswith((f"{what}.", f"{what}[")) or path == _parent(what)
+        exact = path == what or path.startswith((f"{what}.", f"{what}["))
+        return exact or (path == _parent(what) and not _is_there(blame.what, data))
     if blame.way == "end":
         bare = re.sub(r"\[\d+\]", "", what) if "[" not in blame.what else what
         seen = path if "[" in blame.what else re.sub(r"\[\d+\]", "", path)
@@ -120,17 +121,35 @@ def _plain(path: str) -> str:
 
 
 def _parent(path: str) -> str:
-    return re.sub(r"(?:\.[^.\[]+|\[\d+\])$", "", path) if "." in path or "[" in path else ""
+    return re.sub(r"(?:^|\.)[^.\[\]]+$|\[\d+\]$", "", path)
+
+
+def _is_there(path: str, data: bytes) -> bool:
+    value = _value(data)
+    for name, index in _STEPS.findall(path):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and index and int(index) < len(value):
+            value = value[int(index)]
+        else:
+            return False
+    return True
+
+
+def _value(data: bytes) -> Any:
+    documents = read(data).documents
+    return value_of(documents[0]) if documents else None
+
+
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def _within(key: str, wanted: tuple[str | None, ...], error: Finding, data: bytes) -> bool:
     """Whether the finding is at or below a mapping that has such a value under the key, or at that
     very value."""
-    documents = read(data).documents
-    value: Any = value_of(documents[0]) if documents else None
-    steps = re.findall(r"([^.\[\]]+)|\[(\d+)\]", error.path)
+    value = _value(data)
     depth = 0
-    for name, index in steps:
+    for name, index in _STEPS.findall(error.path):
         if depth and isinstance(value, dict) and value.get(key) in wanted:
             return True
         depth += bool(index)

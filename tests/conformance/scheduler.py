@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -18,6 +19,7 @@ from .surroundings import NOBODY, furnish
 from .verdicts import POLICY_REFUSALS, Verdict, refusal
 
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
+_UNWRITTEN = re.compile(r'no kind "\w+Args" is registered for version ')
 _SET_FLAGS, _UP = 0x8914, 0x1
 
 
@@ -50,8 +52,11 @@ class Scheduler:
             verdict = self._verdict(data, given)
         else:
             verdict = self._remembered("policy", data, (), lambda: self._verdict(data, given))
-        refused = verdict.text.startswith(POLICY_REFUSALS) or verdict.text.startswith("panic")
-        return verdict if refused else Verdict(True)
+        if verdict.accepted or _UNWRITTEN.match(verdict.text):
+            return Verdict(True)
+        if not verdict.text.startswith((*POLICY_REFUSALS, "panic")):
+            raise Unclear(verdict.text)
+        return verdict
 
     def _verdict(self, data: bytes, flags: list[str]) -> Verdict:
         command = [

@@ -102,7 +102,10 @@ profiles:
     "text, path, same",
     [
         ("leaderElection.leaseDuration: Invalid value: x", "leaderElection.leaseDuration", True),
-        ("leaderElection.leaseDuration: Invalid value: x", "leaderElection", True),
+        ("leaderElection.leaseDuration: Invalid value: x", "leaderElection", False),
+        ("leaderElection.resourceName: Required value", "leaderElection", True),
+        ("parallelism: Invalid value: 0", "", True),
+        ("leaderElection: Invalid value: 0", "", False),
         ("leaderElection.leaseDuration: Invalid value: x", "leaderElection.retryPeriod", False),
         ("leaderElection.leaseDuration: Invalid value: x", "", False),
         ("extenders: Invalid value: x", "extenders[1].bindVerb", True),
