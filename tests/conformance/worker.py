@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from kschedpatch.model.finding import Finding
 
-from .comparing import Comparison, compare, linted, linted_policy
+from .comparing import Comparison, compare, compare_policy, linted, linted_policy
 from .configurations import Case, cases
 from .minimising import minimised
 from .policies import policies
@@ -63,7 +63,8 @@ class Share:
             self.numbers["lint_seconds"] += time.perf_counter() - judged
             self.numbers["lint_cpu"] += time.process_time() - own
             self.numbers["accepted"] += verdict.accepted
-        return compare(case.data, verdict, errors)
+        judge = compare_policy if self._kind == "policy" else compare
+        return judge(case.data, verdict, errors)
 
     def _judged(self, case: Case) -> Verdict:
         if self._kind == "policy":

@@ -7,25 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.comparing import compare, linted, linted_policy
+from tests.conformance.comparing import compare, compare_policy, linted, linted_policy
 from tests.conformance.recorded import Recorded, recorded
 from tests.conformance.verdicts import Verdict
 from tests.e2e.cluster.versions import scheduler_minors
 
-#: Where lint is known to be wrong, with the reason. Mended, it fails here until it is taken out.
-_OPEN = {
-    ("policies/empty-object", "1.22"): "1.22 takes its defaults where there is no kind",
-    ("policies/empty-file", "1.22"): "1.22 takes its defaults where there is no kind",
-}
-
-
-def _marks(case: Recorded, minor: str) -> list[pytest.MarkDecorator]:
-    reason = _OPEN.get((case.name, minor))
-    return [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-
-
 _VERDICTS = [
-    pytest.param(case, minor, verdict, id=f"{case.name}-{minor}", marks=_marks(case, minor))
+    pytest.param(case, minor, verdict, id=f"{case.name}-{minor}")
     for case in recorded()
     for minor, verdict in case.verdicts.items()
 ]
@@ -33,12 +21,12 @@ _VERDICTS = [
 
 @pytest.mark.parametrize("case, minor, verdict", _VERDICTS)
 def test_lint_says_what_the_scheduler_said(case: Recorded, minor: str, verdict: Verdict) -> None:
-    errors = (
-        linted_policy(case.data)
-        if case.is_policy
-        else linted(case.data, case.flags, int(minor.split(".")[1]))
-    )
-    comparison = compare(case.data, verdict, errors)
+    if case.is_policy:
+        errors = linted_policy(case.data)
+        comparison = compare_policy(case.data, verdict, errors)
+    else:
+        errors = linted(case.data, case.flags, int(minor.split(".")[1]))
+        comparison = compare(case.data, verdict, errors)
     told = [f"{error.code} {error.path}: {error.message}" for error in errors]
     assert comparison.agree, f"{case.about}\nscheduler: {verdict}\nlint: {told}"
     assert comparison.same_blame, f"{case.about}\nscheduler: {verdict}\nlint: {told}"
