@@ -80,10 +80,10 @@ def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Compari
 
 
 def compare_policy(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Comparison:
-    """1.22 takes its defaults for a Policy from a file with nothing in it; lint goes by the kind of a
-    file, and such a one has none."""
-    if verdict.accepted and not _value(data):
-        return Comparison(True, False, True, apart=True)
+    """1.22 takes its defaults from a file with nothing in it, its head left out or not; lint goes by
+    the head of a file."""
+    if verdict.accepted and not set(_value(data) or ()) - {"apiVersion", "kind"}:
+        return Comparison(True, False, True, apart=bool(errors))
     return compare(data, verdict, errors)
 
 
