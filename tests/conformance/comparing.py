@@ -59,7 +59,8 @@ def linted(data: bytes, flags: Iterable[tuple[str, str]], minor: int) -> list[Fi
 def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Comparison:
     if _NO_FILE.match(verdict.text):
         return Comparison(True, False, True, apart=True)
-    if errors and all(error.code in _TEXT_LIMITS for error in errors):
+    codes = {error.code for error in errors}
+    if codes & _TEXT_LIMITS and not codes - _TEXT_LIMITS - {"Y008"}:
         # Both may refuse it, but what lint has not read it can't blame.
         return Comparison(True, False, True, apart=verdict.accepted)
     if verdict.accepted:
@@ -80,8 +81,8 @@ def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Compari
 
 
 def compare_policy(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Comparison:
-    """1.22 takes its defaults from a file with nothing in it, its head left out or not; lint goes by
-    the head of a file."""
+    """1.22 takes its defaults from a file with nothing in it, its head left out or not; lint goes
+    by the head of a file."""
     if verdict.accepted and not set(_value(data) or ()) - {"apiVersion", "kind"}:
         return Comparison(True, False, True, apart=bool(errors))
     return compare(data, verdict, errors)

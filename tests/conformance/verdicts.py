@@ -71,6 +71,7 @@ _PLUGIN = re.compile(
 )
 _REGISTERED_TWICE = re.compile(r'plugin "([^"]*)" already registered as')
 _ABSENT = re.compile(r'[A-Z][A-Za-z]+Plugin "([^"]*)" does not exist')
+_MISMATCH = "has to match plugin args"
 _NO_TYPE = re.compile(r'(?:predicate|priority) type not found for "([^"]*)"')
 _PROFILE = re.compile(
     r"(?:queue sort plugin required|bind plugin is needed) for profile with "
@@ -105,6 +106,9 @@ def _outside(text: str) -> list[Blame]:
     found += [Blame("plugin", m[1]) for m in _REMOVED.finditer(text)]
     # Arguments that differ between profiles are told without their index.
     paths = [m[1].removesuffix(".pluginConfig.args") for m in _INVALID.finditer(text)]
+    if _MISMATCH in text:
+        # The name is at fault as much as they are.
+        paths = [path.removesuffix(".args") for path in paths]
     removed = {m[0].partition(":")[0] for m in _REMOVED.finditer(text)}
     found += [Blame("path", path) for path in paths if path not in removed]
     for pattern in (_PLUGIN, _REGISTERED_TWICE, _ABSENT, _NO_TYPE):

@@ -64,6 +64,10 @@ def test_the_reason_is_found_in_what_was_printed(printed: str, reason: str) -> N
             'was removed in version "v1beta2" (KubeSchedulerConfiguration is version "v1beta2")'),
             [("plugin", "NodeLabel")],
         ),
+        (
+            "profiles[0].pluginConfig[0].args: Invalid value: x: has to match plugin args",
+            [("path", "profiles[0].pluginConfig[0]")],
+        ),
         ("profiles[1].pluginConfig.args: Invalid value: {}: x", [("path", "profiles[1]")]),
         (
             ("initializing profiles: creating profile for scheduler name s: "
