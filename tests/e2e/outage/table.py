@@ -122,10 +122,21 @@ def over_the_limit(run: Run) -> list[Target]:
     ]
 
 
+def _drags_the_median(run: Run, runs: Sequence[Run]) -> bool:
+    """A median that is missed has its reason in the runs above it."""
+    alike = [other for other in runs if (other.nodes, other.way) == (run.nodes, run.way)]
+    return any(
+        target.median is not None
+        and _OF[target.of](run) > target.median < statistics.median(map(_OF[target.of], alike))
+        for target in TARGETS
+        if target.way is run.way and run.nodes in target.sizes
+    )
+
+
 def report(runs: Sequence[Run], title: str) -> str:
     lines = [title, "", *_summary(runs), "", *_each(runs)]
     for run in runs:
-        if over_the_limit(run):
+        if over_the_limit(run) or _drags_the_median(run, runs):
             lines += ["", f"over the limit: {_name(run)}", *(f"  {line}" for line in run.story)]
     failures = [f"{_name(run)}: {failure}" for run in runs for failure in run.failures]
     if failures:

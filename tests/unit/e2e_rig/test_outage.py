@@ -108,9 +108,16 @@ def test_every_run_is_listed_with_its_pods() -> None:
 def test_only_a_run_over_its_limit_tells_its_story() -> None:
     good = replace(run(Way.CANARY, 1.5), story=("quiet",))
     bad = replace(run(Way.CANARY, 0.2, wait=2.0, number=2), story=("loud",))
-    text = report([good, bad], "")
+    text = report([good, bad, run(Way.CANARY, 0.2, number=3)], "")
     assert "quiet" not in text
     assert "over the limit: one control-plane node, c, run 2\n  loud\n" in text
+
+
+def test_a_median_that_is_missed_is_explained_by_the_runs_above_it() -> None:
+    times = {"one": 0.5, "two": 0.9, "three": 1.1}
+    runs = [replace(run(Way.CANARY, time), story=(name,)) for name, time in times.items()]
+    told = report(runs, "").splitlines()
+    assert [name for name in times if f"  {name}" in told] == ["two", "three"]
 
 
 def test_the_limit_of_one_run_is_the_maximum_where_there_is_one() -> None:
