@@ -165,7 +165,6 @@ hand_over() {
       ! hand_over_is_early || return 1
     fi
     canary_lets_go
-    free_main
   fi
   true 2>/dev/null >"$T/handed"
   return 0
@@ -223,5 +222,7 @@ canary_lets_go() {
     [ $hand_tries != 40 ] || free_main
     sleep 0.03
   done
+  # Before anything else: each call of kubectl takes some tenths of a second, and the lease is free.
+  free_main
   [ -d "$R/proc/$LIVE_PID" ] || bury "$(first_line "$T/canary-holder")"
 }
