@@ -181,6 +181,7 @@ switch() {
     switch_tries=$((switch_tries + 1)) switch_rest=1.5
     sleep 0.1
   done
+  forget_exited
   sleep $switch_rest
   [ -e "$OLD" ] || stop "$TOO_LATE" restored "the dead man is putting the old manifest back"
   # A link, because it fails where a file is: a rename could throw out what the dead man has put back.
@@ -231,6 +232,14 @@ settle_lease() {
     fi
     sleep 0.1
   done
+}
+
+# The manifest that comes may be one that ran here before: same bytes, same uid, and by its exited containers
+# the kubelet would count restarts and back off, in the end for minutes.
+forget_exited() {
+  there crictl || return 0
+  forget_ids=$(timeout 10 crictl ps -a -q --state Exited --name '^kube-scheduler$' 2>/dev/null)
+  [ -z "$forget_ids" ] || timeout 10 crictl rm $forget_ids >/dev/null 2>&1
 }
 
 # sandbox_of UID: whether the runtime still has the pod's sandbox

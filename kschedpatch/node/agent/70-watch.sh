@@ -8,7 +8,7 @@ watch() {
   mine_or_ended
   watch_before=$(first_line "$WATCH/uid")
   watch_cursor=$(first_line "$WATCH/cursor")
-  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0 hand_asked=''
+  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0 watch_told=0 hand_asked=''
   while :; do
     now && watch_age=$((NOW - watch_start))
     hand_over
@@ -51,8 +51,11 @@ is_wanted() {
 }
 
 watch_step() {
-  [ "$watch_said" != "$1" ] || return 0
-  watch_said=$1
+  if [ "$watch_said" = "$1" ]; then
+    # Now and then all the same: who hears nothing for a minute takes the connection for lost.
+    [ $((watch_age - watch_told)) -ge 2000 ] || return 0
+  fi
+  watch_said=$1 watch_told=$watch_age
   emit_step "$1"
 }
 
