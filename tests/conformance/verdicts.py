@@ -102,7 +102,9 @@ def blames(text: str) -> list[Blame]:
 def _outside(text: str) -> list[Blame]:
     found = [Blame("path" if "." in key or "[" in key else "key", key) for key in _keys(text)]
     found += [Blame("key", m[1]) for m in _UNKNOWN_OLD.finditer(text)]
-    found += [Blame("end", m[1]) for m in _TYPE.finditer(text) if m[1]]
+    # From 1.36 on with the names of embedded structs, which are no fields.
+    types = [re.sub(r"\b[A-Z]\w*\.", "", m[1]) for m in _TYPE.finditer(text) if m[1]]
+    found += [Blame("end", field) for field in types]
     found += [Blame("plugin", m[1]) for m in _REMOVED.finditer(text)]
     # Arguments that differ between profiles are told without their index.
     paths = [m[1].removesuffix(".pluginConfig.args") for m in _INVALID.finditer(text)]

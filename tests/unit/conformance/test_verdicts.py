@@ -45,6 +45,11 @@ def test_the_reason_is_found_in_what_was_printed(printed: str, reason: str) -> N
             [("end", "leaderElection.leaseDuration")],
         ),
         (
+            ("json: cannot unmarshal string into Go struct field "
+            "KubeSchedulerConfiguration.DebuggingConfiguration.enableProfiling of type bool"),
+            [("end", "enableProfiling")],
+        ),
+        (
             "[leaderElection.resourceName: Required value, parallelism: Invalid value: 0: x]",
             [("path", "leaderElection.resourceName"), ("path", "parallelism")],
         ),
