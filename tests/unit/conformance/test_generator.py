@@ -12,10 +12,10 @@ from tests.conformance.plugins import plugins, points
 from tests.conformance.tree import Map, Token, as_json, mapping, places, replaced, written
 
 
-def _generated(minor: int, count: int) -> list[Case]:
+def _generated(minor: int, count: int, start: int = 1) -> list[Case]:
     found: list[Case] = []
 
-    @seed(1)
+    @seed(start)
     @settings(
         max_examples=count,
         database=None,
@@ -31,13 +31,7 @@ def _generated(minor: int, count: int) -> list[Case]:
     return found
 
 
-def test_every_field_and_every_plugin_comes_up() -> None:
-    generated = _generated(27, 450)
-    trees = [case.tree for case in generated if case.tree is not None]
-    nodes = [node for tree in trees for _, node in places(tree)]
-    keys = {key for node in nodes if isinstance(node, Map) for key, _ in node.pairs}
-    tokens = {str(node) for node in nodes if isinstance(node, str)}
-    wanted = """parallelism leaderElection clientConnection enableProfiling extenders profiles
+WANTED = """parallelism leaderElection clientConnection enableProfiling extenders profiles
     enableContentionProfiling percentageOfNodesToScore podInitialBackoffSeconds pluginConfig args
     podMaxBackoffSeconds leaderElect leaseDuration renewDeadline retryPeriod resourceLock
     resourceName resourceNamespace kubeconfig acceptContentTypes contentType qps burst weight
@@ -46,11 +40,22 @@ def test_every_field_and_every_plugin_comes_up() -> None:
     minCandidateNodesPercentage minCandidateNodesAbsolute hardPodAffinityWeight addedAffinity
     ignoredResources ignoredResourceGroups scoringStrategy requestedToCapacityRatio shape
     defaultingType defaultConstraints bindTimeoutSeconds enabled disabled""".split()
-    assert not {*wanted, *points(27)} - keys
-    assert not set(plugins(27, "multiPoint")) - tokens
-    api = {token.rpartition("/")[2] for token in tokens if "kubescheduler" in token}
-    assert set(versions(27)) <= api
-    assert any(case.flags for case in generated)
+
+
+def test_every_field_and_every_plugin_comes_up() -> None:
+    """Within a few hundred. What hypothesis draws for a seed depends on the modules that happen to
+    be loaded, so one seed alone may lack a name."""
+    missing = {*WANTED, *points(27), *plugins(27, "multiPoint"), *versions(27), "flags"}
+    for start in range(1, 7):
+        for case in _generated(27, 200, start):
+            nodes = [node for _, node in places(case.tree)] if case.tree is not None else []
+            missing -= {key for node in nodes if isinstance(node, Map) for key, _ in node.pairs}
+            tokens = {str(node) for node in nodes if isinstance(node, str)}
+            missing -= tokens | {token.rpartition("/")[2] for token in tokens}
+            missing -= {"flags"} if case.flags else set()
+        if not missing:
+            return
+    assert not missing
 
 
 def test_the_same_seed_gives_the_same_configurations() -> None:
