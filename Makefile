@@ -4,20 +4,32 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test faults conformance lint format try bench docs lock clean
+# ansible-core has no place among the program's own dependencies: it is only needed to test the role.
+ANSIBLE := .venv-ansible
+ANSIBLE_LOCK := integrations/ansible/requirements.txt
+ANSIBLE_READY := $(ANSIBLE)/.ready
+ANSIBLE_MODULE := integrations/ansible/roles/kschedpatch/library/kschedpatch.py
+
+.PHONY: help test integration ansible-test faults conformance lint format try demo bench docs picture lock clean
 
 help:
+	@echo "make demo    a change from plan to rollback on three throwaway nodes (Linux; no root, no cluster)"
+	@echo "make demo-real  the same on the real cluster of \`make cluster-up\` (Linux, root)"
 	@echo "make try     render a recipe against a kubeadm manifest and show the difference"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests that are quick, under three minutes on two cores"
+	@echo "make integration  the rest: whole transactions on simulated nodes"
+	@echo "make ansible-test  the Ansible role on simulated nodes, with ansible-core"
 	@echo "make faults  every fault at every boundary of a transaction, on simulated nodes (long)"
 	@echo "make conformance  lint against the real schedulers of seven minors (Linux, Go; tests/conformance/README.md)"
 	@echo "make lint    ruff, mypy --strict, shellcheck"
 	@echo "make format  let ruff format the code"
 	@echo "make bench   start-up times as ratios, the cost of hostile input"
 	@echo "make e2e     the tests against a real kubeadm cluster (Linux, root; tests/e2e/README.md)"
+	@echo "make demo-test  the Go tests of the demo schedulers (fixtures/schedulers)"
 	@echo "make outage  seconds without a scheduler on such a cluster, by hand and by kschedpatch (long)"
-	@echo "make docs    write the generated reference pages and the JSON Schema anew"
-	@echo "make lock    resolve the dependencies anew into requirements.lock"
+	@echo "make docs    write the generated reference pages, JSON Schemas and the manual page anew"
+	@echo "make picture  draw the README's picture anew, from a run in a sandbox"
+	@echo "make lock    resolve the dependencies anew into the lock files"
 	@echo "make clean   remove .venv and caches"
 
 $(READY): pyproject.toml requirements.lock
@@ -29,7 +41,19 @@ $(READY): pyproject.toml requirements.lock
 	@touch $@
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not long"
+
+integration: $(READY)
+	$(BIN)/python -m pytest -n auto -m long
+
+$(ANSIBLE_READY): $(ANSIBLE_LOCK)
+	@echo "setting up $(ANSIBLE)" >&2
+	@$(PYTHON) -m venv --clear $(ANSIBLE)
+	@$(ANSIBLE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(ANSIBLE_LOCK)
+	@touch $@
+
+ansible-test: $(READY) $(ANSIBLE_READY)
+	$(BIN)/python -m pytest tests/ansible --durations=5
 
 faults: $(READY)
 	$(BIN)/python -m tests.faults
@@ -41,11 +65,13 @@ SEED ?= 1
 conformance: $(READY)
 	$(BIN)/python -m tests.conformance run --count $(COUNT) --seed $(SEED) \
 		$(if $(MINORS),--minors $(MINORS)) $(if $(REUSE),--reuse)
+	$(BIN)/python -m tests.conformance recipes $(if $(MINORS),--minors $(MINORS))
 
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy $(ANSIBLE_MODULE)
 	@if command -v shellcheck >/dev/null 2>&1; then \
 		shellcheck $$(git ls-files '*.sh' .ci/run) && echo "shellcheck: clean"; \
 	else \
@@ -59,20 +85,33 @@ format: $(READY)
 try: $(READY)
 	@$(BIN)/kschedpatch render --recipe gpumps --manifest fixtures/manifests/kubeadm/v1.34.yaml
 
+demo: $(READY)
+	@$(BIN)/kschedpatch sandbox demo
+
 bench: $(READY)
 	@$(BIN)/python -m tests.bench.startup
 	@$(BIN)/python -m tests.bench.hostile
 
 docs: $(READY)
 	@$(BIN)/python -m kschedpatch.report.reference docs/reference
+	@$(BIN)/python -m kschedpatch.cli.manual docs/reference
+	@$(BIN)/python -m tests.errors docs/reference
+
+# As it looks in a sandbox; REAL=1: on the real cluster of cluster-up.
+picture: $(READY)
+	@$(BIN)/python -m tests.picture $(if $(REAL),--running-cluster)
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 		--group dev --output-file requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+		--constraint requirements.lock --output-file requirements-run.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+		--output-file $(ANSIBLE_LOCK) $(ANSIBLE_LOCK:.txt=.in)
 
 include e2e.mk
-e2e e2e-full outage cluster-up cluster-down cluster-ssh cluster-status: $(READY)
+e2e e2e-full demo-real outage cluster-up cluster-down cluster-ssh cluster-status: $(READY)
 
 clean:
-	rm -rf $(VENV) .conformance .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(ANSIBLE) .conformance .hypothesis .mypy_cache .pytest_cache .ruff_cache

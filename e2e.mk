@@ -17,7 +17,7 @@ REPEAT ?= 5
 # Letters of tests/e2e/outage/table.py; empty: all ways.
 WAYS ?=
 
-.PHONY: e2e e2e-full outage cluster-up cluster-down cluster-ssh cluster-status
+.PHONY: e2e e2e-full demo-real demo-test outage cluster-up cluster-down cluster-ssh cluster-status
 
 e2e:
 	$(E2E_TESTS) -m "not full and not alone" --kubernetes $(KUBERNETES) --nodes $(NODES)
@@ -32,9 +32,20 @@ e2e-full:
 	$(E2E_TESTS) -m alone --kubernetes $(KUBERNETES) || failed="$$failed interrupted-runs"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
+# The demo schedulers' own tests; what they share with the cluster's Kubernetes is compiled once.
+demo-test:
+	@for name in demo extender deviceplugin; do \
+		CGO_ENABLED=0 GOFLAGS= GOTOOLCHAIN=local GOWORK=off \
+			go -C fixtures/schedulers/$$name test -mod=readonly -trimpath -buildvcs=false . || exit 1; \
+	done
+
 # One table: seconds without a scheduler, by hand and by kschedpatch. An hour or so.
 outage:
 	$(E2E_PYTHON) -m tests.e2e.outage --kubernetes $(KUBERNETES) --repeat $(REPEAT) $(OUTAGE_NODES) $(if $(WAYS),--ways $(WAYS))
+
+# The demo against the cluster that cluster-up has started.
+demo-real:
+	@$(E2E_PYTHON) -m tests.e2e.demo
 
 cluster-up:
 	$(E2E_RIG) up --kubernetes $(KUBERNETES) --nodes $(NODES)

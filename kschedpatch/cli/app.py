@@ -8,14 +8,18 @@ import typer
 
 from kschedpatch import __version__
 from kschedpatch.cli.apply import apply
+from kschedpatch.cli.completion import completion
+from kschedpatch.cli.export import export
 from kschedpatch.cli.history import history
 from kschedpatch.cli.init import init
 from kschedpatch.cli.lint import lint
 from kschedpatch.cli.migrate import migrate
 from kschedpatch.cli.plan import plan
+from kschedpatch.cli.purge import purge
 from kschedpatch.cli.recipes import recipes
 from kschedpatch.cli.render import render
 from kschedpatch.cli.rollback import rollback
+from kschedpatch.cli.sandbox import sandbox
 from kschedpatch.cli.schema import schema
 from kschedpatch.cli.status import status
 from kschedpatch.cli.verify import verify
@@ -46,7 +50,9 @@ def root(
 
 
 _COMMANDS = (
-    recipes, init, lint, migrate, render, plan, apply, verify, rollback, status, history, schema
+    recipes, init, lint, migrate, render, plan, apply, verify, rollback, status, history, export,
+    purge, schema, completion,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command()(_command)
+app.add_typer(sandbox)

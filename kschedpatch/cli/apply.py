@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from kschedpatch.cli import fleets, nodeoptions, options
+from kschedpatch.cli import fleets, nodeoptions, options, persistoptions, reports
 from kschedpatch.cli.nodeoptions import SshTransport
 from kschedpatch.cli.options import Format
 from kschedpatch.model import exitcodes
@@ -17,6 +17,7 @@ from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
     from kschedpatch.cli.fleets import Show, Way
+    from kschedpatch.cli.planned import Given, Planned
     from kschedpatch.core.patchinput import PatchInput
     from kschedpatch.model.finding import Finding
     from kschedpatch.model.fleetplan import FleetPlan
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kschedpatch.rollout.fleet import Fleet
 
 
+@reports.reported
 def apply(
     nodes: nodeoptions.Nodes = None,
     file: options.File = None,
@@ -35,13 +37,34 @@ def apply(
     yes: fleets.Yes = False,
     reason: fleets.Reason = "",
     partial: fleets.Partial = False,
+    persist: persistoptions.Persist = False,
+    stage_only: persistoptions.StageOnly = False,
     on_failure: Annotated[
         OnFailure,
         typer.Option(help="What the first failure does to nodes that are changed already."),
     ] = OnFailure.ROLLBACK_ALL,
     settle: fleets.Settle = 5.0,
     timeout: fleets.Timeout = 60.0,
+    pull_timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=5,
+            max=7200,
+            help="How long the image may take on a node, to be pulled or imported.",
+        ),
+    ] = 300.0,
     confirm_timeout: fleets.ConfirmTimeout = 90,
+    objects_timeout: Annotated[
+        float,
+        typer.Option(
+            "--objects-timeout",
+            metavar="SECONDS",
+            min=5,
+            max=3600,
+            help="How long the patch's objects may take to become ready.",
+        ),
+    ] = 120.0,
     no_preflight: Annotated[
         bool,
         typer.Option("--no-preflight", help="Leave out the trial run of the scheduler."),
@@ -56,6 +79,14 @@ def apply(
     no_probe: Annotated[
         bool, typer.Option("--no-probe", help="Leave out the pod that the new leader must judge.")
     ] = False,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe", help="Also send the patch's own probe pods through the new scheduler."
+        ),
+    ] = False,
+    take_over: nodeoptions.TakeOver = None,
+    kubeconfig: nodeoptions.Kubeconfig = None,
     inventory: nodeoptions.InventoryFile = None,
     discover: nodeoptions.Discover = False,
     local: nodeoptions.Local = False,
@@ -70,6 +101,7 @@ def apply(
     quiet: fleets.Quiet = False,
     verbose: fleets.Verbose = False,
     output: options.Output = Format.TABLE,
+    report: reports.ReportFile = None,  # noqa: ARG001  the decorator's
     image: options.Image = None,
     image_archive: options.ImageArchive = None,
     binary: options.Binary = None,
@@ -90,13 +122,21 @@ def apply(
     flags = options.quick_flags(
         image, image_archive, binary, config, mount, device_plugins, arg, rbac
     )
+    if probe and no_probe:
+        options.refuse("--probe and --no-probe exclude each other.")
     kept = given = None
+    changes = ""
     if plan is not None:
         if file is not None or recipe is not None or flags.given:
             options.refuse("--plan excludes a patch: the plan has everything in it.")
-        kept = _read(plan, output)
-        if not nodes and inventory is None and not local:
-            nodes = [node.label for node in kept.nodes]
+        from kschedpatch.inputs.deploymentplans import is_for_deployment
+
+        if is_for_deployment(plan):
+            given, take_over, changes = _read_for_deployment(plan, output)
+        else:
+            kept = _read(plan, output)
+            if not nodes and inventory is None and not local:
+                nodes = [node.label for node in kept.nodes]
     else:
         loaded = options.loaded_patch(file, recipe, flags)
         given = loaded_or_given_up(loaded, "ApplyResult", output)
@@ -106,11 +146,22 @@ def apply(
         on_failure=on_failure,
         settle=settle,
         watch_timeout=timeout,
+        pull_timeout=pull_timeout,
         confirm_timeout=confirm_timeout,
         preflight=not no_preflight,
         canary=not no_canary,
         probe=not no_probe,
+        probe_pods=probe,
+        objects_timeout=objects_timeout,
     )
+    is_deployment = given is not None and fleets.for_deployment(given.given, kubeconfig)
+    persistoptions.check(persist, partial=partial, is_deployment=is_deployment)
+    if stage_only and (persist or is_deployment):
+        options.refuse("--stage-only is for a node that will join, and changes nothing else.")
+    if kept is not None and persist:
+        options.refuse("--persist goes with `plan --out`: the plan has everything in it.")
+    if kept is not None and kubeconfig is not None:
+        options.refuse("--kubeconfig goes with a patch for a Deployment.")
     way = fleets.way_to(
         nodes,
         inventory,
@@ -123,9 +174,22 @@ def apply(
         accept_new_host_keys=accept_new_host_keys,
         ask_become_pass=ask_become_pass,
         connect_timeout=connect_timeout,
+        kubeconfig=kubeconfig,
     )
+    if is_deployment and given is not None:
+        from kschedpatch.cli.deployments import show_apply
+
+        shown = fleets.Show(progress, quiet, verbose)
+        taken = take_over or ()
+        show_apply(way, given, settings, shown, output, taken, yes=yes, planned=changes)
     show = fleets.Show(progress, quiet, verbose)
-    wish = _Wish(given.given if given else None, kept, given.findings if given else ())
+    if stage_only:
+        from kschedpatch.cli.stageonly import show_stage_only
+
+        if given is None:
+            options.refuse("--stage-only goes with a patch, not with a plan.")
+        show_stage_only(way, given, settings, show, output, yes=yes)
+    wish = _Wish(given.given if given else None, kept, given.findings if given else (), persist)
     _apply(way, wish, settings, show, output, yes=yes, partial=partial)
 
 
@@ -135,6 +199,7 @@ class _Wish(NamedTuple):
     given: PatchInput | None
     kept: FleetPlan | None
     findings: tuple[Finding, ...]
+    persist: bool = False
 
 
 def _read(path: Path, output: Format) -> FleetPlan:
@@ -146,6 +211,19 @@ def _read(path: Path, output: Format) -> FleetPlan:
         outcome = Outcome("ApplyResult", decoded.findings)
         fleets.give_up(outcome, output, "No node was contacted.")
     return decoded.plan
+
+
+def _read_for_deployment(path: Path, output: Format) -> tuple[Given, list[str], str]:
+    from kschedpatch.cli.planned import Given
+    from kschedpatch.inputs.deploymentplans import read_deployment_plan
+    from kschedpatch.model.outcome import Outcome
+
+    decoded = read_deployment_plan(path)
+    if decoded.plan is None:
+        outcome = Outcome("ApplyResult", decoded.findings)
+        fleets.give_up(outcome, output, "Nothing was changed.")
+    plan = decoded.plan
+    return Given(plan.given, ()), list(plan.take_over), plan.changes
 
 
 def _apply(
@@ -173,22 +251,23 @@ def _apply(
     with ExitStack() as open_ones:
         with show.listener() as listener:
             fleet = open_ones.enter_context(fleets.connected(way, listener))
-            wanted, labels = _wanted(fleet, wish, partial=partial)
+            made = _wanted(fleet, wish, partial=partial)
+        wanted, labels, cluster = made.plan, made.labels, made.cluster
         if not settings.canary:
             wanted = without_canaries(wanted)
         fleet.listener = nobody
+        findings = (*wish.findings, *wanted.findings)
+        noted = reports.record().by(settings).planned(wanted, cluster, made.persist, findings)
         code = fleets.refusal(wanted.findings, labels)
         outcome = Outcome("ApplyResult", wanted.findings, code=code)
         if code != exitcodes.OK:
             fleets.give_up(outcome, output, "Nothing was changed.")
-        _refuse_what_is_not_brought(wish, wanted)
-        findings = (*wish.findings, *wanted.findings)
-        if not wanted.changed and not wanted.rbac:
+        if not made.changed:
             fleets.tell(findings, output)
             words = "Nothing to change: the nodes are as the patch asks.\n"
             options.show(outcome, output, lambda _: words)
         if not show.quiet:
-            complain(fleet_plan_text(wanted, paint_for(sys.stderr)))
+            complain(fleet_plan_text(wanted, paint_for(sys.stderr), cluster, made.persist))
         fleets.tell(findings, output)
         names = ", ".join(node.label for node in wanted.nodes if node.changed)
         question = f"Apply this to {names}?" if names else "Apply these objects to the cluster?"
@@ -196,35 +275,28 @@ def _apply(
         cancel, probed = Cancel(), probed_profile(wanted)
         with show.listener() as fleet.listener:
             result = fleets.carried_out(
-                lambda: roll_out(fleet, wanted, settings, cancel, probed_scheduler=probed)
+                lambda: roll_out(
+                    fleet,
+                    wanted,
+                    settings,
+                    cancel,
+                    cluster=cluster,
+                    persist=made.persist,
+                    probed_scheduler=probed,
+                )
             )
+    noted.result = result = result._replace(reach=way.flags)
     outcome = Outcome(
         "ApplyResult", findings, result.changed, result_data(result), result.exit_code
     )
     options.show(outcome, output, lambda paint: result_text(result, paint))
 
 
-def _refuse_what_is_not_brought(wish: _Wish, wanted: FleetPlan) -> None:
-    """A wish that is silently not granted would be worse than none."""
-    if wanted.objects:
-        titles = ", ".join(item.title for item in wanted.objects)
-        options.refuse(
-            f"apply does not bring `objects` to the cluster yet ({titles}). Use kubectl for them, "
-            "and leave them out of the patch. Nothing was changed."
-        )
-    if wish.given is not None and wish.given.patch.spec.scheduler.image_archive:
-        options.refuse(
-            "apply does not import image archives yet. Import it on each node "
-            "(ctr -n k8s.io images import FILE) and name the image instead. Nothing was changed."
-        )
-
-
-def _wanted(fleet: Fleet, wish: _Wish, *, partial: bool) -> tuple[FleetPlan, tuple[str, ...]]:
-    from kschedpatch.cli.planned import planned, renewed_plan
+def _wanted(fleet: Fleet, wish: _Wish, *, partial: bool) -> Planned:
+    from kschedpatch.cli.planned import planned, renewed_plan, with_objects
 
     if wish.given is not None:
-        result = planned(fleet, wish.given, partial=partial)
-        return result.plan, result.labels
+        made = planned(fleet, wish.given, partial=partial, persist=wish.persist)
+        return with_objects(fleet, made)
     assert wish.kept is not None  # noqa: S101  one of both is there
-    result = renewed_plan(fleet, wish.kept, partial=partial)
-    return result.plan, result.labels
+    return with_objects(fleet, renewed_plan(fleet, wish.kept, partial=partial))

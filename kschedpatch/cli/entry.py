@@ -5,28 +5,50 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from kschedpatch.model import exitcodes
+from kschedpatch.report import program
 
 
 def main() -> NoReturn:
     # Imports make many objects and no garbage: looking for it takes a twentieth of a short command.
     gc.set_threshold(20_000, 20, 20)
     _make_streams_safe()
-    # As a kubectl plugin the program is called by its file's name; people type it with a blank.
-    called = os.path.basename(sys.argv[0])  # noqa: PTH119  pathlib is not needed for --help
-    name = "kubectl schedpatch" if called.startswith("kubectl-") else "kschedpatch"
+    if sys.argv[1:2] == ["__complete"]:
+        _complete(lambda: _completing().shell_answer(sys.argv[2:]))
     try:
-        sys.exit(_run(name))
+        sys.exit(_run(program.name()))
     except KeyboardInterrupt:
         _say("Interrupted. Nothing was written.")
         sys.exit(exitcodes.INTERRUPTED)
     except Exception as error:  # noqa: BLE001  the last resort: no traceback, no exit code 1
         _say(_explanation(error))
         sys.exit(exitcodes.INTERNAL)
+
+
+def complete_for_kubectl() -> NoReturn:
+    """``kubectl_complete-schedpatch``: kubectl asks it what can follow ``kubectl schedpatch …``."""
+    gc.set_threshold(20_000, 20, 20)
+    _make_streams_safe()
+    _complete(lambda: _completing().kubectl_answer(sys.argv[1:]))
+
+
+def _completing() -> Any:
+    from kschedpatch.cli import completing
+
+    return completing
+
+
+def _complete(answer: Callable[[], str]) -> NoReturn:
+    """Whoever types is never disturbed: no word on stderr, no exit code that a shell would show."""
+    with suppress(Exception, KeyboardInterrupt):
+        sys.stdout.write(answer())
+        sys.stdout.flush()
+    sys.exit(exitcodes.OK)
 
 
 def _run(name: str) -> int:
@@ -46,18 +68,23 @@ def _run(name: str) -> int:
 
 
 def _usage(error: Any, name: str) -> str:
+    from kschedpatch.report.program import COMMANDS
     from kschedpatch.report.terminal import printable
 
     message = error.format_message()
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return str(message)
-    command = context.command_path if context is not None else name
+    # The parser does not always say which command it was at.
+    at = [word for word in sys.argv[1:2] if word in COMMANDS]
+    command = context.command_path if context is not None else " ".join([name, *at])
     return f"Error: {printable(message)}\nTry '{command} -h' for help."
 
 
 class _Tolerant(TextIOWrapper):
     """A stream whose reader may go away (``| head``): the exit code still tells how it went."""
+
+    is_lost = False
 
     def write(self, text: str) -> int:
         try:
@@ -72,6 +99,7 @@ class _Tolerant(TextIOWrapper):
             self._lost("")
 
     def _lost(self, text: str) -> int:
+        self.is_lost = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,13 +10,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn, TypeVar
 
 import typer
 
-from kschedpatch.cli import nodeoptions, options
+from kschedpatch.cli import nodeoptions, options, reports
+from kschedpatch.cli.nodeoptions import SshTransport
 from kschedpatch.model import exitcodes
 from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
-    from kschedpatch.cli.nodeoptions import Access, SshTransport
+    from pathlib import Path
+
+    from kschedpatch.cli.nodeoptions import Access
     from kschedpatch.core.fleet.questions import Questions
+    from kschedpatch.core.patchinput import PatchInput
+    from kschedpatch.model.deploymentplan import DeploymentTarget
     from kschedpatch.model.events import Listener
     from kschedpatch.model.facts import NodeFacts
     from kschedpatch.model.finding import Finding
@@ -83,16 +89,28 @@ class Show(NamedTuple):
     def listener(self) -> Iterator[Listener]:
         from kschedpatch.report.progress import progress
 
-        with progress(self.mode, quiet=self.quiet, verbose=self.verbose) as listener:
-            yield listener
+        with (
+            progress(self.mode, quiet=self.quiet, verbose=self.verbose) as listener,
+            reports.recorded(listener) as recorded,
+        ):
+            yield recorded
 
 
 class Way(NamedTuple):
     """Which nodes, and how to get there. All questions have been asked."""
 
     nodes: tuple[NodeAddress, ...]
-    access: Access
+    access: Access | None
     discover: bool
+    kubeconfig: Path | None = None
+    """Instead of nodes: the operator's own kubectl."""
+    flags: str = ""
+    """The same for a command line, the nodes left out."""
+
+    @property
+    def words(self) -> str:
+        """The same with the nodes."""
+        return " ".join(filter(None, (self.flags, *(node.label for node in self.nodes))))
 
 
 def way_to(
@@ -108,7 +126,13 @@ def way_to(
     accept_new_host_keys: bool,
     ask_become_pass: bool,
     connect_timeout: float | None,
+    kubeconfig: str | None = None,
 ) -> Way:
+    if kubeconfig is not None:
+        if nodes or inventory is not None or local:
+            options.refuse("--kubeconfig needs no nodes: leave them out, or leave it out.")
+        existing = nodeoptions.existing_kubeconfig(kubeconfig)
+        return Way((), None, False, existing, shlex.join(["--kubeconfig", kubeconfig]))
     chosen = nodeoptions.chosen_nodes(nodes, inventory, local=local)
     access = nodeoptions.connect_options(
         chosen,
@@ -121,13 +145,54 @@ def way_to(
         ask_become_pass=ask_become_pass,
         connect_timeout=connect_timeout,
     )
-    return Way(chosen, access, discover)
+    given = {"--identity": identity, "--known-hosts": known_hosts, "--ssh-config": ssh_config}
+    flags = [word for flag, value in given.items() if value for word in (flag, value)]
+    flags += ["--transport", transport.value] if transport is not SshTransport.PARAMIKO else []
+    flags += ["-K"] if ask_become_pass else []
+    return Way(chosen, access, discover, flags="--local" if local else shlex.join(flags))
+
+
+_NEEDS_DEPLOYMENT = "--kubeconfig is for a scheduler that runs as a Deployment."
+
+
+def for_deployment(given: PatchInput, kubeconfig: str | None) -> bool:
+    """Whether the patch's target is a Deployment; what does not go with a static pod is refused."""
+    target = given.patch.spec.target
+    if target.deployment or target.new_deployment:
+        return True
+    if kubeconfig is not None:
+        options.refuse(f"{_NEEDS_DEPLOYMENT} This patch is for the static pod: name its nodes.")
+    return False
+
+
+def deployment_named(
+    named: str | None, given: PatchInput | None, kubeconfig: str | None
+) -> DeploymentTarget | None:
+    """The Deployment that a command is about, by its flag or by its patch; None: static pods."""
+    from kschedpatch.model.deploymentplan import DeploymentTarget
+    from kschedpatch.model.grammar import is_dns_label
+
+    if given is not None:
+        from kschedpatch.core.deployment.planning import target_of
+
+        if named is not None:
+            options.refuse("--deployment and a patch exclude each other: the patch names it.")
+        return target_of(given.patch) if for_deployment(given, kubeconfig) else None
+    if named is None:
+        if kubeconfig is not None:
+            options.refuse(f"{_NEEDS_DEPLOYMENT} Say which: --deployment NAMESPACE/NAME.")
+        return None
+    namespace, slash, name = named.partition("/")
+    if not slash or not is_dns_label(namespace) or not is_dns_label(name):
+        options.refuse(f"--deployment {named!r} is not NAMESPACE/NAME.")
+    return DeploymentTarget(namespace, name)
 
 
 @contextmanager
 def connected(way: Way, listener: Listener) -> Iterator[Fleet]:
     from kschedpatch.rollout.fleet import open_fleet
 
+    assert way.access is not None  # noqa: S101  nodes are named
     with open_fleet(way.nodes, way.access.connect, way.access.become, listener=listener) as fleet:
         if way.discover:
             fleet.discover()
@@ -185,7 +250,7 @@ def give_up(outcome: Outcome, output: options.Format, words: str) -> NoReturn:
     tell(outcome.findings, output)
     if output is options.Format.TABLE:
         complain(words)
-    options.show(outcome, output, lambda _: "")
+    options.show(outcome, output, lambda _: "", words)
 
 
 def asked_to_go_on(question: str, *, yes: bool) -> None:
@@ -232,6 +297,7 @@ def carried_out(work: Callable[[], T]) -> T:
     """A bug in the middle of a run must not claim that nothing was changed."""
     import os
 
+    from kschedpatch.report import program
     from kschedpatch.report.terminal import complain
 
     try:
@@ -243,6 +309,6 @@ def carried_out(work: Callable[[], T]) -> T:
         complain(
             f"kschedpatch: internal error in the middle of a run, a bug of this program: {text}\n"
             "Nodes that are not confirmed go back by themselves at their deadline.\n"
-            "kschedpatch status shows how they stand. Please report this."
+            f"{program.name()} status shows how they stand. Please report this."
         )
         raise typer.Exit(exitcodes.INTERNAL) from None

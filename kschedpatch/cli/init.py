@@ -23,6 +23,7 @@ def init(
     from kschedpatch.inputs.recipes import NoRecipe, recipe_named
     from kschedpatch.model.outcome import Outcome
     from kschedpatch.report.directory import WriteError, write_files
+    from kschedpatch.report.program import as_typed
     from kschedpatch.report.terminal import printable
 
     try:
@@ -33,4 +34,4 @@ def init(
         options.refuse(str(error))
     lines = [*written, "", f"Next: edit {written[0]}, then kschedpatch lint -f {written[0]}"]
     outcome = Outcome("InitResult", changed=True, data={"files": written})
-    options.show(outcome, output, lambda _: "\n".join(lines) + "\n")
+    options.show(outcome, output, lambda _: as_typed("\n".join(lines) + "\n"))

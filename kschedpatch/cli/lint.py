@@ -24,7 +24,9 @@ def lint(
     recipe: options.RecipeName = None,
     manifest: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The manifest that the patch or configuration is for."),
+        typer.Option(
+            metavar="FILE", help="The manifest (of a static pod, or a Deployment) that it is for."
+        ),
     ] = None,
     kubernetes_version: options.Version = None,
     known_plugins: Annotated[
@@ -69,11 +71,12 @@ def lint(
         from kschedpatch.inputs.manifestfile import load_manifest
 
         loaded = load_manifest(manifest)
+    pod, deployment = (loaded.manifest, loaded.deployment) if loaded else (None, None)
     if file is not None and recipe is None:
-        findings = lint_path(file, flags, loaded.manifest if loaded else None, version, known)
+        findings = lint_path(file, flags, pod, version, known, deployment)
     else:
         patch = options.loaded_patch(file, recipe, flags)
-        findings = lint_loaded(patch, loaded.manifest if loaded else None, version, known)
+        findings = lint_loaded(patch, pod, version, known, deployment)
     findings = in_reading_order((*findings, *(loaded.findings if loaded else ())))
     outcome = Outcome("LintResult", findings)
     options.show(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -41,7 +42,8 @@ InventoryFile = Annotated[
     typer.Option(
         "--inventory",
         metavar="FILE",
-        help="An Ansible inventory (INI or YAML); the nodes are its group kube_control_plane.",
+        help="An Ansible inventory (INI or YAML); the nodes are its group kube_control_plane, "
+        "or of these the ones that are named.",
     ),
 ]
 Discover = Annotated[
@@ -86,6 +88,31 @@ ConnectTimeout = Annotated[
     ),
 ]
 
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="For a scheduler that runs as a Deployment: kubectl on this machine, and no SSH.",
+    ),
+]
+DeploymentName = Annotated[
+    str | None,
+    typer.Option(
+        "--deployment",
+        metavar="NAMESPACE/NAME",
+        help="A scheduler that runs as a Deployment, instead of the nodes' static pods.",
+    ),
+]
+TakeOver = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--take-over",
+        metavar="MANAGER",
+        help="Of a Deployment: fields that this field manager has set are taken all the same.",
+    ),
+]
+
 
 class Access(NamedTuple):
     """How the nodes are reached, and how root's rights are had there."""
@@ -101,13 +128,13 @@ def chosen_nodes(
     from kschedpatch.inputs.nodeaddresses import NoAddress, parse_addresses
     from kschedpatch.model.nodeaddress import NodeAddress
 
-    ways = [name for name, given in _ways(nodes, inventory, local) if given]
-    if len(ways) > 1:
-        refuse(f"{' and '.join(ways)} exclude each other: they all say which nodes.")
+    if local and (nodes or inventory is not None):
+        other = "NODES" if nodes else "--inventory"
+        refuse(f"{other} and --local exclude each other: they all say which nodes.")
     if local:
         return (NodeAddress("localhost", label="this machine"),)
     if inventory is not None:
-        return _from_inventory(inventory)
+        return _from_inventory(inventory, nodes or ())
     source = ""
     if not nodes:
         source = f"{NODES_VARIABLE}: "
@@ -123,13 +150,8 @@ def chosen_nodes(
         refuse(f"{source}{error}.")
 
 
-def _ways(
-    nodes: list[str] | None, inventory: str | None, local: bool
-) -> tuple[tuple[str, bool], ...]:
-    return ("NODES", bool(nodes)), ("--inventory", inventory is not None), ("--local", local)
-
-
-def _from_inventory(name: str) -> tuple[NodeAddress, ...]:
+def _from_inventory(name: str, chosen: Sequence[str]) -> tuple[NodeAddress, ...]:
+    """All control-plane nodes of an inventory, or of these the ones that are named."""
     from kschedpatch.inputs.inventory import BadInventory, read_inventory
 
     try:
@@ -138,7 +160,16 @@ def _from_inventory(name: str) -> tuple[NodeAddress, ...]:
         refuse(str(error))
     for note in inventory.notes:
         say(note)
-    return inventory.nodes
+    there = {node.label: node for node in inventory.nodes}
+    for label in chosen:
+        if label not in there:
+            refuse(f"{label!r} is not in the group {inventory.group} of {name}: {_few(there)}.")
+    return tuple(there[label] for label in dict.fromkeys(chosen)) or inventory.nodes
+
+
+def _few(labels: Iterable[str]) -> str:
+    first = [*labels][:10]
+    return f"it has {', '.join(first)}" + (" …" if len(first) == 10 else "")
 
 
 def connect_options(
@@ -188,6 +219,12 @@ def say(note: str) -> None:
     from kschedpatch.report.terminal import complain, printable
 
     complain(f"Note: {printable(note)}")
+
+
+def existing_kubeconfig(name: str) -> Path:
+    path = _existing("--kubeconfig", name)
+    assert path is not None  # noqa: S101  a name was given
+    return path
 
 
 def _existing(flag: str, name: str | None) -> Path | None:

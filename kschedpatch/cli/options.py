@@ -12,6 +12,8 @@ import typer
 from kschedpatch.model import exitcodes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kschedpatch.inputs.loading import LoadedPatch
     from kschedpatch.inputs.quickflags import QuickFlags
     from kschedpatch.model.kubeversion import KubeVersion
@@ -63,12 +65,52 @@ RbacFiles = Annotated[
 ]
 
 
+#: Kinds of results that name runs; shells offer them later.
+_WITH_RUNS = frozenset({"ApplyResult", "RollbackResult", "HistoryResult"})
+
+
+class Refused(typer.Exit):
+    def __init__(self, message: str) -> None:
+        super().__init__(exitcodes.INVALID)
+        self.message = message
+
+
+class Ended(typer.Exit):
+    """A command's end, with what it had to say."""
+
+    def __init__(self, outcome: Outcome, text: Callable[[Paint], str], words: str = "") -> None:
+        super().__init__(outcome.exit_code)
+        self.outcome = outcome
+        self.text = text
+        self.words = words
+
+
 def refuse(message: str) -> NoReturn:
     """Wrong usage, in the words and with the exit code of the option parser's own complaints."""
+    from kschedpatch.report.program import as_typed
     from kschedpatch.report.terminal import complain, printable
 
-    complain(f"Error: {printable(message)}")
-    raise typer.Exit(exitcodes.INVALID)
+    complain(f"Error: {printable(as_typed(message))}")
+    raise Refused(message)
+
+
+def check_target(out: Path, *, force: bool) -> None:
+    """Before any work is done for what could not be written."""
+    from kschedpatch.report.directory import WriteError, check_target
+
+    try:
+        check_target(out, force=force)
+    except WriteError as error:
+        refuse(str(error))
+
+
+def write_plan(out: Path, text: str) -> None:
+    from kschedpatch.report.directory import WriteError, write_private
+
+    try:
+        write_private(out, text)
+    except WriteError as error:
+        refuse(f"{error}. Nothing was changed.")
 
 
 def parsed_version(text: str | None) -> KubeVersion | None:
@@ -118,8 +160,11 @@ def loaded_patch(file: str | None, recipe: str | None, flags: QuickFlags) -> Loa
     return load_patch(source, flags)
 
 
-def show(outcome: Outcome, output: Format, text: Callable[[Paint], str]) -> NoReturn:
-    """Writes the result to stdout, in the form that was asked for, and ends with its exit code."""
+def show(
+    outcome: Outcome, output: Format, text: Callable[[Paint], str], words: str = ""
+) -> NoReturn:
+    """Writes the result to stdout, in the form that was asked for, and ends with its exit code.
+    ``words`` were said elsewhere."""
     from kschedpatch.report.terminal import OutputLost, paint_for, write
 
     try:
@@ -131,4 +176,8 @@ def show(outcome: Outcome, output: Format, text: Callable[[Paint], str]) -> NoRe
             write(sys.stdout, as_json(outcome) if output is Format.JSON else as_yaml(outcome))
     except OutputLost as error:
         refuse(f"the result could not be written to standard output: {error}")
-    raise typer.Exit(outcome.exit_code)
+    if outcome.kind in _WITH_RUNS and outcome.data:
+        from kschedpatch.cli.seenruns import remember
+
+        remember(outcome.data)
+    raise Ended(outcome, text, words)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from kschedpatch.cli import fleets
 from kschedpatch.core.fleet.differences import renewed
 from kschedpatch.core.fleet.planning import plan_fleet
-from kschedpatch.core.fleet.questions import Questions, about_patch
+from kschedpatch.core.fleet.questions import Questions, about_patch, ids_in
 from kschedpatch.core.patchinput import PatchInput
+from kschedpatch.model.clusterplan import ClusterPlan
 from kschedpatch.model.facts import NodeFacts
 from kschedpatch.model.finding import Finding, has_errors, in_reading_order
 from kschedpatch.model.fleetplan import FleetPlan
+from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.outcome import Outcome
+from kschedpatch.model.persistplan import PersistPlan
 
 if TYPE_CHECKING:
     from kschedpatch.cli.options import Format
@@ -29,6 +32,28 @@ class Planned(NamedTuple):
     plan: FleetPlan
     facts: tuple[NodeFacts, ...]
     labels: tuple[str, ...]
+    cluster: ClusterPlan = ClusterPlan()
+    """What becomes of objects; see ``with_objects``."""
+    persist: PersistPlan = PersistPlan()
+    """What becomes of what kubeadm is given."""
+
+    @property
+    def changed(self) -> bool:
+        return self.plan.changed or self.cluster.changed or self.persist.changed
+
+
+def with_objects(fleet: Fleet, made: Planned) -> Planned:
+    """A look at the cluster's objects, where nothing stands against the plan already."""
+    from kschedpatch.rollout.clusterlook import plan_for_apply
+    from kschedpatch.rollout.persistlook import look_for_apply
+
+    if not made.plan.ok or fleet.failures:
+        return made
+    cluster = plan_for_apply(fleet, made.plan)
+    persist = look_for_apply(fleet, made.plan)
+    findings = in_reading_order((*made.plan.findings, *cluster.findings, *persist.findings))
+    plan = made.plan._replace(findings=findings)
+    return made._replace(plan=plan, cluster=cluster, persist=persist)
 
 
 def loaded_or_given_up(loaded: LoadedPatch, kind: str, output: Format) -> Given:
@@ -39,15 +64,28 @@ def loaded_or_given_up(loaded: LoadedPatch, kind: str, output: Format) -> Given:
     return Given(loaded.given, loaded.findings)
 
 
-def planned(fleet: Fleet, given: PatchInput, *, partial: bool) -> Planned:
+def planned(
+    fleet: Fleet,
+    given: PatchInput,
+    *,
+    partial: bool,
+    persist: bool = False,
+    version: KubeVersion | None = None,
+) -> Planned:
+    """``version``: as if the nodes ran that one."""
     facts = fleets.look(fleet, about_patch(given))
-    return _with_unreached(fleet, plan_fleet(given, facts, partial=partial), facts)
+    if version is not None:
+        facts = tuple(node._replace(kubelet=version) for node in facts)
+    made = plan_fleet(given, facts, partial=partial)._replace(persist=persist)
+    return _with_unreached(fleet, made, facts)
 
 
 def renewed_plan(fleet: Fleet, kept: FleetPlan, *, partial: bool) -> Planned:
     paths = dict.fromkeys(path for node in kept.nodes for path, _ in node.path_types)
     images = dict.fromkeys(
-        image for node in kept.nodes for image in (node.preflight.image, node.image_before)
+        image
+        for node in kept.nodes
+        for image in (node.preflight.image, node.image_before, *ids_in(node.archive))
     )
     facts = fleets.look(fleet, Questions(tuple(paths), tuple(images)), again=False)
     return _with_unreached(fleet, renewed(kept, facts, partial=partial), facts)

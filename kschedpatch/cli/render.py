@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -12,14 +12,22 @@ from kschedpatch.cli import options
 from kschedpatch.cli.options import Format
 
 if TYPE_CHECKING:
+    from kschedpatch.inputs.rendering import Rendered
+    from kschedpatch.model.deploymentplan import DeploymentPlan
+    from kschedpatch.model.outcome import Outcome
+    from kschedpatch.model.patch import SchedulerPatch
     from kschedpatch.model.plan import Plan
 
 
 def render(
     manifest: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="The node's kube-scheduler.yaml; - is standard input."),
-    ],
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The node's kube-scheduler.yaml, or the Deployment; - is standard input. "
+            "A new Deployment needs none.",
+        ),
+    ] = None,
     file: options.File = None,
     recipe: options.RecipeName = None,
     base: Annotated[
@@ -44,17 +52,14 @@ def render(
     arg: options.Args = None,
     rbac: options.RbacFiles = None,
 ) -> None:
-    """Render a patch against a manifest, offline: diff, files and RBAC objects.
+    """Render a patch against a manifest, offline: diff, files and objects.
 
     Exit code 0: rendered; 2: there are errors, and nothing was written.
     """
     from kschedpatch.inputs.manifestfile import load_manifest
-    from kschedpatch.inputs.rendering import rendered
+    from kschedpatch.inputs.rendering import rendered, rendered_deployment
     from kschedpatch.model.outcome import Outcome
-    from kschedpatch.report.directory import target_problem
-    from kschedpatch.report.findings import finding_lines, summary
     from kschedpatch.report.plans import plan_data, plan_text
-    from kschedpatch.report.terminal import complain, paint_for
 
     version = options.parsed_version(kubernetes_version)
     flags = options.quick_flags(
@@ -62,11 +67,18 @@ def render(
     )
     if [file, manifest, base].count("-") > 1:
         options.refuse("only one file can be standard input.")
-    problem = target_problem(out, force=force) if out is not None else ""
-    if problem:
-        options.refuse(f"{problem} Nothing was written.")
+    if out is not None:
+        options.check_target(out, force=force)
+    patch = options.loaded_patch(file, recipe, flags)
+    if patch.given is not None and _is_for_deployment(patch.given.patch):
+        if base is not None:
+            options.refuse("--base goes with the manifest of a static pod.")
+        found = load_manifest(manifest) if manifest is not None else None
+        _show_deployment(rendered_deployment(patch, found, version), out, output)
+    if manifest is None:
+        options.refuse("--manifest FILE is missing: the node's kube-scheduler.yaml.")
     result = rendered(
-        options.loaded_patch(file, recipe, flags),
+        patch,
         load_manifest(manifest),
         load_manifest(base) if base is not None else None,
         version,
@@ -75,24 +87,63 @@ def render(
     ok = plan is not None and plan.ok
     data = plan_data(plan) if plan is not None and ok else {}
     outcome = Outcome("RenderResult", result.findings, bool(plan and ok and plan.changed), data)
-    if output is Format.TABLE and result.findings:
-        paint = paint_for(sys.stderr)
-        complain(finding_lines(result.findings, paint) + summary(result.findings, paint))
-    if outcome.exit_code or plan is None:
-        if output is Format.TABLE:
-            complain("Nothing was written.")
-        options.show(outcome, output, lambda _: "")
+    if plan is None or outcome.exit_code:
+        _give_up(outcome, output)
+    _tell(outcome, output)
     if out is not None:
         text = _written(plan, out)
         options.show(outcome, output, lambda _: text)
     options.show(outcome, output, lambda paint: plan_text(plan, manifest, paint))
 
 
-def _written(plan: Plan, out: Path) -> str:
-    from kschedpatch.report.directory import WriteError, write_plan
+def _is_for_deployment(patch: SchedulerPatch) -> bool:
+    return bool(patch.spec.target.deployment or patch.spec.target.new_deployment)
+
+
+def _tell(outcome: Outcome, output: Format) -> None:
+    from kschedpatch.report.findings import finding_lines, summary
+    from kschedpatch.report.terminal import complain, paint_for
+
+    if output is Format.TABLE and outcome.findings:
+        paint = paint_for(sys.stderr)
+        complain(finding_lines(outcome.findings, paint) + summary(outcome.findings, paint))
+
+
+def _give_up(outcome: Outcome, output: Format) -> NoReturn:
+    from kschedpatch.report.terminal import complain
+
+    _tell(outcome, output)
+    if output is Format.TABLE:
+        complain("Nothing was written.")
+    options.show(outcome, output, lambda _: "")
+
+
+def _show_deployment(result: Rendered, out: Path | None, output: Format) -> NoReturn:
+    from kschedpatch.model.outcome import Outcome
+    from kschedpatch.report.deployments import rendered_data, rendered_text
+
+    plan = result.deployment
+    data = rendered_data(plan) if plan is not None and plan.ok else {}
+    outcome = Outcome("RenderResult", result.findings, bool(data), data)
+    if plan is None or outcome.exit_code:
+        _give_up(outcome, output)
+    _tell(outcome, output)
+    if out is not None:
+        text = _written(plan, out)
+        options.show(outcome, output, lambda _: text)
+    options.show(outcome, output, lambda paint: rendered_text(plan, paint))
+
+
+def _written(plan: Plan | DeploymentPlan, out: Path) -> str:
+    from kschedpatch.model.deploymentplan import DeploymentPlan
+    from kschedpatch.report.directory import WriteError, write_deployment, write_plan
     from kschedpatch.report.terminal import printable
 
     try:
-        return "".join(f"{printable(str(path))}\n" for path in write_plan(plan, out))
+        if isinstance(plan, DeploymentPlan):
+            written = write_deployment(plan, out)
+        else:
+            written = write_plan(plan, out)
+        return "".join(f"{printable(str(path))}\n" for path in written)
     except WriteError as error:
         options.refuse(f"{error}. What is in {out} is not complete.")

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from kschedpatch.cli import fleets, nodeoptions, options
+import typer
+
+from kschedpatch.cli import fleets, nodeoptions, options, reports
 from kschedpatch.cli.nodeoptions import SshTransport
 from kschedpatch.cli.options import Format
 from kschedpatch.model import exitcodes
 from kschedpatch.report.progressmode import ProgressMode
 
 if TYPE_CHECKING:
-    from kschedpatch.model.facts import NodeFacts
-    from kschedpatch.rollout.fleet import Fleet
+    from collections.abc import Callable
+
+    from kschedpatch.core.fleet.verifying.fleet import Evidence
+    from kschedpatch.rollout.cancel import Cancel
 
 
+@reports.reported
 def verify(
     nodes: nodeoptions.Nodes = None,
     file: options.File = None,
     recipe: options.RecipeName = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe", help="Send the patch's probe pods through the scheduler; they are deleted."
+        ),
+    ] = False,
+    probe_timeout: Annotated[
+        float,
+        typer.Option(
+            "--probe-timeout",
+            metavar="SECONDS",
+            min=1,
+            max=3600,
+            help="How long a probe pod may take to be bound.",
+        ),
+    ] = 60.0,
+    deployment: nodeoptions.DeploymentName = None,
+    kubeconfig: nodeoptions.Kubeconfig = None,
     inventory: nodeoptions.InventoryFile = None,
     discover: nodeoptions.Discover = False,
     local: nodeoptions.Local = False,
@@ -33,6 +56,7 @@ def verify(
     quiet: fleets.Quiet = False,
     verbose: fleets.Verbose = False,
     output: options.Output = Format.TABLE,
+    report: reports.ReportFile = None,  # noqa: ARG001  the decorator's
     image: options.Image = None,
     image_archive: options.ImageArchive = None,
     binary: options.Binary = None,
@@ -42,19 +66,22 @@ def verify(
     arg: options.Args = None,
     rbac: options.RbacFiles = None,
 ) -> None:
-    """Compare the nodes with what the last run left there, or with a patch; are they healthy?
+    """Compare the nodes with a patch, or with what the last run left there: do they work as asked?
 
     Exit code 0: all is as it should be; 1: differences found; 2: the patch is wrong; 3: a node
     is not reached.
     """
     from kschedpatch.cli.planned import loaded_or_given_up, planned
-    from kschedpatch.core.fleet.questions import Questions
     from kschedpatch.core.fleet.standing import statuses
-    from kschedpatch.core.fleet.verifying import verify_fleet
+    from kschedpatch.core.fleet.verifying.fleet import verify_fleet
+    from kschedpatch.model.facts import Hashes
     from kschedpatch.model.finding import has_errors, in_reading_order
     from kschedpatch.model.outcome import Outcome
+    from kschedpatch.report.checks import checklist_text, checks_data, checks_summary
     from kschedpatch.report.findings import finding_lines, summary
     from kschedpatch.report.statuses import status_data, status_text
+    from kschedpatch.rollout.cancel import Cancel, Cancelled
+    from kschedpatch.rollout.verification import Wish, gather
 
     flags = options.quick_flags(
         image, image_archive, binary, config, mount, device_plugins, arg, rbac
@@ -63,6 +90,7 @@ def verify(
     if file is not None or recipe is not None or flags.given:
         loaded = options.loaded_patch(file, recipe, flags)
         given = loaded_or_given_up(loaded, "VerifyResult", output)
+    target = fleets.deployment_named(deployment, given.given if given else None, kubeconfig)
     way = fleets.way_to(
         nodes,
         inventory,
@@ -75,45 +103,52 @@ def verify(
         accept_new_host_keys=accept_new_host_keys,
         ask_become_pass=ask_become_pass,
         connect_timeout=connect_timeout,
+        kubeconfig=kubeconfig,
     )
+    if target is not None:
+        from kschedpatch.cli.deployments import show_verify
+
+        cancel = Cancel()
+        patch = given.given if given else None
+        wish = Wish(patch, None, probe, probe_timeout, cancel.check)
+        show_verify(way, target, wish, cancel, fleets.Show(progress, quiet, verbose), output)
     show = fleets.Show(progress, quiet, verbose)
+    cancel = Cancel()
+    wish = Wish(probe=probe, probe_seconds=probe_timeout, go_on=cancel.check)
     with show.listener() as listener, fleets.connected(way, listener) as fleet:
-        plan = None
         if given is not None:
             result = planned(fleet, given.given, partial=True)
-            plan, facts = result.plan, result.facts
+            wish, facts = wish._replace(given=given.given, plan=result.plan), result.facts
         else:
-            facts = fleets.look(fleet, Questions(), again=False)
-        kept = _left_there(fleet, facts)
-    findings = in_reading_order((*fleets.unreached(fleet), *verify_fleet(facts, kept, plan)))
+            facts = fleet.look(hashes=Hashes.ALL)
+        try:
+            evidence = _gathered(lambda: gather(fleet, facts, wish), cancel, held=probe)
+        except Cancelled:
+            raise typer.Exit(exitcodes.INTERRUPTED) from None
+    verdict = verify_fleet(facts, evidence)
+    findings = in_reading_order((*fleets.unreached(fleet), *verdict.findings))
     code = exitcodes.DIFFERENCES if has_errors(findings) else exitcodes.OK
     code = exitcodes.REFUSED if fleet.failures else code
     told = statuses(facts)
-    outcome = Outcome("VerifyResult", findings, data=status_data(told), code=code)
+    reports.record().checked(verdict.checks, told, findings)
+    data = {**status_data(told), "checks": checks_data(verdict.checks)}
+    outcome = Outcome("VerifyResult", findings, data=data, code=code)
     options.show(
         outcome,
         output,
         lambda paint: (
-            status_text(told, paint) + finding_lines(findings, paint) + summary(findings, paint)
+            status_text(told, paint)
+            + checklist_text(verdict.checks, paint)
+            + finding_lines(findings, paint)
+            + checks_summary(verdict.checks, paint)
+            + summary(findings, paint)
         ),
     )
 
 
-def _left_there(fleet: Fleet, facts: tuple[NodeFacts, ...]) -> dict[str, bytes]:
-    """What the last run left, of nodes that are not like that any more: to show what differs."""
-    from kschedpatch.core.fleet.standing import Drift, drift_of, last_confirmed
-    from kschedpatch.node.agent import VerbFailed
-    from kschedpatch.node.errors import NodeError
-
-    kept = {}
-    for node in facts:
-        last = last_confirmed(node)
-        if last is None or drift_of(node) is not Drift.EDITED:
-            continue
-        try:
-            content = fleet.kept(node.label, last.run).after
-        except (NodeError, VerbFailed):
-            continue  # the difference is told without its lines then
-        if content is not None:
-            kept[node.label] = content
-    return kept
+def _gathered(work: Callable[[], Evidence], cancel: Cancel, *, held: bool) -> Evidence:
+    """With probe pods out there a signal is a request, not an end: they are deleted first."""
+    if not held:
+        return work()
+    with cancel.by_signals():
+        return work()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 
-from kschedpatch.cluster.kubectl import ApiRefused, Kubectl, Object
+from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
+from kschedpatch.model.clusterplan import Object
 from kschedpatch.node.agent import VerbFailed
 from kschedpatch.node.errors import NodeError
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
-from kschedpatch.cluster.kubectl import ApiRefused, Kubectl, Object
+from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
+from kschedpatch.model.clusterplan import Object
 from kschedpatch.node.agent import VerbFailed
 from kschedpatch.node.errors import NodeError
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from kschedpatch.cluster.kubectl import Kubectl, Object
+from kschedpatch.cluster.kubectl import Kubectl
 from kschedpatch.core.manifest.quantity import quantity
+from kschedpatch.model.clusterplan import Object
 
 _OVER = ("Succeeded", "Failed")
 

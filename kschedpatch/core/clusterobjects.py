@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.rbac.objects import (
+    Grantee,
     lease_objects,
     manifest_objects,
     policy_rule,
     rule_problem,
     rules_as_roles,
+    static_pod,
 )
 from kschedpatch.core.rbac.risks import risks_of
 from kschedpatch.core.schedconfig.election import Election
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
+from kschedpatch.model.clusterplan import Key, ref_of
 from kschedpatch.model.codes import found
-from kschedpatch.model.finding import Finding
+from kschedpatch.model.finding import Finding, Path
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import ClusterObject
 
@@ -37,15 +40,22 @@ class Objects(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def rbac_for(given: PatchInput, version: KubeVersion | None, chosen: Election) -> Objects:
+def rbac_for(
+    given: PatchInput,
+    version: KubeVersion | None,
+    chosen: Election,
+    grantee: Grantee | None = None,
+) -> Objects:
+    """For the static pod's user, if nobody else is named."""
     patch = given.patch
+    grantee = grantee or static_pod(patch.metadata.name)
     findings = [*_rule_findings(given)]
-    objects = rules_as_roles(patch)
-    manifests = manifest_objects(patch, given.sources)
+    objects = rules_as_roles(patch, grantee)
+    manifests = manifest_objects(patch, given.sources, grantee)
     findings += manifests.findings
     objects += manifests.objects
     if version is not None:
-        lease, notes = lease_objects(chosen, version, patch.metadata.name)
+        lease, notes = lease_objects(chosen, version, patch.metadata.name, grantee)
         objects += lease
         findings += notes
     if not patch.spec.rbac.manage and objects:
@@ -91,15 +101,37 @@ def object_files(given: PatchInput) -> Objects:
             body = value_of(document)
             if body is None:
                 continue
-            problem = _object_problem(body)
-            if problem:
-                findings.append(Places(name, document).at("P004", (), problem))
-            else:
-                objects.append(ClusterObject(body, name))
+            for path, item in _items(body):
+                problem = _object_problem(item)
+                if problem:
+                    findings.append(Places(name, document).at("P004", path, problem))
+                else:
+                    objects.append(ClusterObject(item, name))
         if PLACEHOLDER.encode() in source.content:
             message = f"{PLACEHOLDER} is a placeholder"
             findings.append(found("P010", message, file=name, hint="put your own image there"))
     return Objects(tuple(objects), tuple(findings))
+
+
+def _items(body: Any) -> Iterator[tuple[Path, Any]]:
+    """A List (``kubectl get -o yaml`` writes one) is taken for what it holds."""
+    if not isinstance(body, dict) or body.get("kind") != "List":
+        yield (), body
+        return
+    items = body.get("items")
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        yield ("items", index), item
+
+
+def twice(objects: Iterable[ClusterObject]) -> Iterator[Finding]:
+    """Two objects of one name: the second would win without a word."""
+    first: dict[Key, ClusterObject] = {}
+    for item in objects:
+        key = ref_of(item.body).key
+        if key in first:
+            message = f"{item.title} is there twice, also in {first[key].source}"
+            yield found("P004", message, file=item.source, hint="leave one of them out")
+        first.setdefault(key, item)
 
 
 def _object_problem(body: Any) -> str:
@@ -108,6 +140,13 @@ def _object_problem(body: Any) -> str:
     metadata = body.get("metadata")
     if not isinstance(body.get("kind"), str) or not isinstance(body.get("apiVersion"), str):
         return "an object needs apiVersion and kind"
+    if isinstance(metadata, dict) and metadata.get("generateName") and not metadata.get("name"):
+        return "generateName makes another object with every run: give it a name (metadata.name)"
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return "an object needs metadata.name"
+    if str(body["kind"]).endswith("List") and isinstance(body.get("items"), list):
+        return f"a {body['kind']} can't be applied: write its items as documents of their own"
+    for part in ("labels", "annotations"):
+        if not isinstance(metadata.get(part) or {}, dict):
+            return f"metadata.{part} is no mapping"
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedpatch.core.clusterobjects import object_files, rbac_for
+from kschedpatch.core.clusterobjects import object_files, rbac_for, twice
 from kschedpatch.core.kubeversions import image_is_stock
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.schedconfig.checks import Surroundings
@@ -17,6 +17,10 @@ from kschedpatch.model.kubeversion import KubeVersion, unsupported
 
 if TYPE_CHECKING:
     from kschedpatch.core.manifest.document import Manifest
+    from kschedpatch.model.clusterplan import Object
+
+NOT_A_POD = "the patch is for a Deployment, and --manifest is the manifest of a static pod"
+_FOR_DEPLOYMENTS = "the patch is for the static pod, and --manifest is a Deployment"
 
 
 def lint_patch(
@@ -24,8 +28,14 @@ def lint_patch(
     manifest: Manifest | None,
     version: KubeVersion | None,
     known_plugins: tuple[str, ...] | None = None,
+    deployment: Object | None = None,
 ) -> tuple[Finding, ...]:
     """With a manifest, what its plan finds; without one, what patch and files alone show."""
+    target = given.patch.spec.target
+    if target.deployment or target.new_deployment:
+        return _lint_deployment(given, manifest, version, known_plugins, deployment)
+    if deployment is not None:
+        return (given.places.at("P009", ("spec", "target"), _FOR_DEPLOYMENTS),)
     if manifest is not None:
         # The planner costs half of the start-up; most lints do without a manifest.
         from kschedpatch.core.manifest.base import choose_base
@@ -51,8 +61,26 @@ def lint_patch(
             may_be_completed=True,
         )
         findings += judge_config(config, around)
-    rbac = rbac_for(given, version, chosen)
-    return in_reading_order((*findings, *rbac.findings, *object_files(given).findings))
+    rbac, objects = rbac_for(given, version, chosen), object_files(given)
+    doubled = twice((*rbac.objects, *objects.objects))
+    return in_reading_order((*findings, *rbac.findings, *objects.findings, *doubled))
+
+
+def _lint_deployment(
+    given: PatchInput,
+    manifest: Manifest | None,
+    version: KubeVersion | None,
+    known_plugins: tuple[str, ...] | None,
+    deployment: Object | None,
+) -> tuple[Finding, ...]:
+    from kschedpatch.core.deployment.planning import Around, plan_deployment
+
+    if manifest is not None:
+        return (given.places.at("P009", ("spec", "target"), NOT_A_POD),)
+    around = Around(base=deployment, version=version, known_plugins=known_plugins)
+    found_ones = plan_deployment(given, around).findings
+    # A version is good to have here, and needed only where something is rendered.
+    return tuple(finding for finding in found_ones if finding.code != "V002")
 
 
 def lint_config(

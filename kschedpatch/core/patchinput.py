@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kschedpatch.core.yamltext.places import Places
+from kschedpatch.model.images import ImageArchive
 from kschedpatch.model.patch import SchedulerPatch
 from kschedpatch.model.sources import SourceFile
 
@@ -17,3 +18,5 @@ class PatchInput(NamedTuple):
     """Where each value of the patch stands in the user's file."""
     sources: Mapping[str, SourceFile] = MappingProxyType({})
     """The local files that the patch names, by the path that it writes."""
+    archive: ImageArchive | None = None
+    """What its image archive holds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kschedpatch.core.clusterobjects import object_files, rbac_for, unknown_lease
+from kschedpatch.core.clusterobjects import object_files, rbac_for, twice, unknown_lease
 from kschedpatch.core.generation import make_generation
 from kschedpatch.core.kubeversions import image_is_stock
 from kschedpatch.core.manifest import edits
@@ -16,7 +16,7 @@ from kschedpatch.core.manifest.document import (
     PATCH_ANNOTATION,
     Manifest,
 )
-from kschedpatch.core.manifest.flags import effective, remove_flag, set_flag
+from kschedpatch.core.manifest.flags import effective, set_flag
 from kschedpatch.core.manifest.mounts import mount_paths
 from kschedpatch.core.manifest.validate import judge
 from kschedpatch.core.patchinput import PatchInput
@@ -107,7 +107,7 @@ class _Planner:
         """Everything that the patch asks for, done to the pod; the files that it needs for that."""
         spec = self.patch.spec
         before = effective(self.container)
-        self._change_container()
+        edits.change_container(self.pod, self.base.container_index, spec.scheduler)
         self._change_mounts()
         staged = stage_files(spec.files, self.given.sources, self._volume_names())
         if config is not None:
@@ -143,12 +143,14 @@ class _Planner:
         if self.version is None:
             self.findings += unknown_lease(chosen, self.given)
         objects = object_files(self.given)
-        findings = in_reading_order((*self.findings, *rbac.findings, *objects.findings))
+        doubled = twice((*rbac.objects, *objects.objects))
+        findings = in_reading_order((*self.findings, *rbac.findings, *objects.findings, *doubled))
         if has_errors(findings):
             after, generation = self.before, None  # a plan with errors changes nothing
         return Plan(
             patch_name=self.patch.metadata.name,
             version=self.version,
+            base=self.base.text,
             before=self.before,
             after=after,
             generation=generation,
@@ -175,20 +177,6 @@ class _Planner:
             message = f"the image is of Kubernetes 1.{tagged.minor}, the node of {self.version}"
             hint = f"the configuration is made for 1.{self.version.minor}"
             yield self._at("M030", ("spec", "scheduler", "image"), message, hint)
-
-    def _change_container(self) -> None:
-        scheduler = self.patch.spec.scheduler
-        if scheduler.image:
-            edits.put(self.container, "image", scheduler.image)
-        for name, value in scheduler.args.items():
-            if value is None:
-                remove_flag(self.container, name)
-            else:
-                set_flag(self.container, name, value)
-        for variable in scheduler.env:
-            edits.set_env(self.container, variable.name, variable.value)
-        if scheduler.dns_policy:
-            edits.put(self.pod["spec"], "dnsPolicy", scheduler.dns_policy)
 
     def _change_mounts(self) -> None:
         for index, mount in enumerate(self.patch.spec.mounts):

@@ -33,8 +33,6 @@ class Unreadable(Exception):
 
 def _open(path: Path) -> int:
     """A descriptor of a regular file. A FIFO or device would block or never end."""
-    if str(path) == "":
-        raise Unreadable("the name is empty")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -106,8 +104,3 @@ def hash_file(name: str, path: Path, limit: int = MAX_BLOB) -> SourceFile:
 def ensure_readable(path: Path) -> None:
     """Raises what reading it would raise, without reading it."""
     os.close(_open(path))
-
-
-def is_program(path: Path) -> bool:
-    with os.fdopen(_open(path), "rb") as stream:
-        return stream.read(4) == b"\x7fELF"

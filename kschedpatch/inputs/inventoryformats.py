@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kschedpatch.core.yamltext.nodes import Mapping, Node, Scalar
-from kschedpatch.core.yamltext.reader import read
 
 _MAX_HOSTS = 1000
 _RANGE = re.compile(r"\[([0-9]+|[A-Za-z]):([0-9]+|[A-Za-z])(?::([0-9]+))?]", re.ASCII)
@@ -136,6 +135,8 @@ def _unquoted(value: str) -> str:
 
 
 def read_yaml(data: bytes) -> dict[str, Group]:
+    from kschedpatch.core.yamltext.reader import read
+
     reading = read(data)
     if not reading.documents:
         if not reading.findings:

@@ -9,7 +9,7 @@ from kschedpatch.core.kubeversions import CONFIG_GROUP, CONFIG_KIND, POLICY_KIND
 from kschedpatch.core.offline import lint_config, lint_patch
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
-from kschedpatch.core.yamltext.reader import read
+from kschedpatch.core.yamltext.reader import Reading, read
 from kschedpatch.inputs.files import NamedText, Unreadable, is_directory, read_named
 from kschedpatch.inputs.loading import LoadedPatch, load_patch
 from kschedpatch.inputs.quickflags import QuickFlags
@@ -20,6 +20,7 @@ from kschedpatch.model.patch import KIND as PATCH_KIND
 
 if TYPE_CHECKING:
     from kschedpatch.core.manifest.document import Manifest
+    from kschedpatch.model.clusterplan import Object
 
 
 def lint_path(
@@ -28,12 +29,13 @@ def lint_path(
     manifest: Manifest | None,
     version: KubeVersion | None,
     known_plugins: tuple[str, ...] | None = None,
+    deployment: Object | None = None,
 ) -> tuple[Finding, ...]:
     """Findings for a file, standard input (``-``), or a manifests directory."""
     if name not in {"-", ""} and is_directory(Path(name)):
         from kschedpatch.inputs.manifestfile import lint_directory
 
-        if flags.given or manifest is not None:
+        if flags.given or manifest is not None or deployment is not None:
             return (_not_a_patch(name, "a directory"),)
         return lint_directory(Path(name), version)
     try:
@@ -42,7 +44,8 @@ def lint_path(
         return (error.finding(name or "-f"),)
     kind = kind_of(source.data)
     if kind == PATCH_KIND:
-        return lint_loaded(load_patch(source, flags), manifest, version, known_plugins)
+        loaded = load_patch(source, flags)
+        return lint_loaded(loaded, manifest, version, known_plugins, deployment)
     beside_pod = kind == "Pod" and manifest is not None
     if kind in {CONFIG_KIND, POLICY_KIND, "Pod"} and (flags.given or beside_pod):
         return (_not_a_patch(source.name, f"a {kind}"),)
@@ -62,8 +65,9 @@ def _lint_policy(source: NamedText, version: KubeVersion | None) -> tuple[Findin
     from kschedpatch.core.schedconfig.policy.judge import judge_policy
     from kschedpatch.core.schedconfig.policy.read import LAST_MINOR
     from kschedpatch.core.schedconfig.versions import migrate_command
+    from kschedpatch.core.yamltext.goyaml.reading import read_as_go
 
-    root = next(iter(read(source.data).documents), None)
+    root = next(iter(read_as_go(source.data).documents), None)
     places = Places(source.name, root)
     hint = migrate_command(source.name, version.minor if version else NEWEST_MINOR)
     if version is None:
@@ -86,15 +90,28 @@ def lint_loaded(
     manifest: Manifest | None,
     version: KubeVersion | None,
     known_plugins: tuple[str, ...] | None = None,
+    deployment: Object | None = None,
 ) -> tuple[Finding, ...]:
     if loaded.given is None:
         return in_reading_order(loaded.findings)
-    findings = lint_patch(loaded.given, manifest, version, known_plugins)
+    findings = lint_patch(loaded.given, manifest, version, known_plugins, deployment)
     return in_reading_order((*loaded.findings, *findings))
 
 
 def kind_of(data: bytes) -> str:
-    documents = read(data).documents
+    """The kind that the strict reader sees; where that reads nothing, the scheduler's own."""
+    kind = _kind(read(data))
+    if kind:
+        return kind
+    from kschedpatch.core.yamltext.goyaml.reading import read_as_go
+
+    kind = _kind(read_as_go(data))
+    # Any other file is edited: what the strict reader refuses stays the matter.
+    return kind if kind in {CONFIG_KIND, POLICY_KIND} else ""
+
+
+def _kind(reading: Reading) -> str:
+    documents = reading.documents
     value: Any = value_of(documents[0]) if documents else None
     if not isinstance(value, dict):
         return ""

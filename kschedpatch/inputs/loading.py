@@ -46,7 +46,7 @@ def load_patch(source: NamedText | None, flags: QuickFlags) -> LoadedPatch:
     references = read_references(patch, places, directory)
     findings += references.findings
     findings += _placeholders(references.patch, places)
-    given = PatchInput(references.patch, places, references.sources)
+    given = PatchInput(references.patch, places, references.sources, references.archive)
     return LoadedPatch(None if has_errors(findings) else given, tuple(findings))
 
 

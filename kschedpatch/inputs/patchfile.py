@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from kschedpatch.core.yamltext.nodes import Mapping, value_of
 from kschedpatch.core.yamltext.places import Places
 from kschedpatch.core.yamltext.reader import read
+from kschedpatch.inputs.targetrules import target_findings
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, Path, has_errors
 from kschedpatch.model.patch import API_VERSION, KIND, SchedulerPatch
@@ -90,6 +91,10 @@ def _explained(error: Any, places: Places) -> Finding:
     if kind == "too_long":
         message = f"{error['ctx']['actual_length']} entries, at most {error['ctx']['max_length']}"
         return places.at("P004", path, message)
+    if kind in {"greater_than_equal", "less_than_equal"}:
+        limit = next(iter(error["ctx"].values()))
+        word = "at least" if kind.startswith("greater") else "at most"
+        return places.at("P004", path, f"{_shown(error['input'])} must be {word} {limit}")
     if kind == "literal_error":
         message = f"{_shown(error['input'])} is not possible here"
         return places.at("P004", path, message, f"one of {error['ctx']['expected']}")
@@ -175,6 +180,7 @@ def _combinations(value: dict[str, Any], places: Places) -> Iterator[Finding]:
     if isinstance(spec.get("target"), dict) and sum(v is not None for v in target.values()) != 1:
         message = "a target is one of staticPod, deployment and newDeployment"
         yield places.at("P005", ("spec", "target"), message)
+    yield from target_findings(target, scheduler, places)
     yield from _duplicates(spec, config, places)
 
 

@@ -8,6 +8,7 @@ from kschedpatch.core.fleet.planfile import MAX_BYTES, DecodedPlan, decode, larg
 from kschedpatch.inputs.files import Unreadable, hash_file, read_bytes
 from kschedpatch.model.codes import found
 from kschedpatch.model.fleetplan import FleetPlan, NodePlan
+from kschedpatch.model.sources import SourceFile
 
 
 def read_plan(path: Path) -> DecodedPlan:
@@ -36,15 +37,16 @@ def with_absolute_paths(plan: FleetPlan) -> FleetPlan:
 
 
 def _absolute(node: NodePlan) -> NodePlan:
+    if node.archive is not None:
+        node = node._replace(archive=node.archive._replace(file=_placed(node.archive.file)))
     generation = node.generation
     if generation is None:
         return node
-    files = tuple(
-        item
-        if item.file.content is not None
-        else item._replace(
-            file=item.file._replace(location=str(Path(item.file.location).resolve()))
-        )
-        for item in generation.files
-    )
+    files = tuple(item._replace(file=_placed(item.file)) for item in generation.files)
     return node._replace(generation=generation._replace(files=files))
+
+
+def _placed(file: SourceFile) -> SourceFile:
+    if file.content is not None:
+        return file
+    return file._replace(location=str(Path(file.location).resolve()))

@@ -12,13 +12,13 @@ from kschedpatch.inputs.files import (
     Unreadable,
     ensure_readable,
     hash_file,
-    is_program,
     read_bytes,
 )
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
 from kschedpatch.model.finding import Path as Place
-from kschedpatch.model.patch import SchedulerPatch
+from kschedpatch.model.images import ImageArchive
+from kschedpatch.model.patch import Scheduler, SchedulerPatch
 from kschedpatch.model.sources import SourceFile, source_file
 
 
@@ -27,6 +27,7 @@ class References(NamedTuple):
     """The patch, with the image's name if only an archive told it."""
     sources: dict[str, SourceFile]
     findings: tuple[Finding, ...]
+    archive: ImageArchive | None = None
 
 
 def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> References:
@@ -43,20 +44,37 @@ def read_references(patch: SchedulerPatch, places: Places, directory: Path) -> R
             sources[name] = hash_file(name, directory / name)
         except Unreadable as error:
             findings.append(_missing(name, place, places, error))
-    binary = patch.spec.scheduler.binary
-    if binary in sources and not is_program(directory / binary):
-        message = f"{binary} is no Linux program (ELF)"
-        findings.append(places.at("P004", ("spec", "scheduler", "binary"), message))
-    archive = patch.spec.scheduler.image_archive
-    if archive in sources:
-        from kschedpatch.inputs.archives import image_of_archive
+    scheduler = patch.spec.scheduler
+    if scheduler.binary in sources:
+        findings += _judge_program(scheduler, sources, places, directory)
+    archive = None
+    if scheduler.image_archive in sources:
+        from kschedpatch.inputs.archives import read_archive
 
-        image, problem = image_of_archive(directory / archive, patch.spec.scheduler.image)
-        if problem:
+        name = scheduler.image_archive
+        archive, problem = read_archive(directory / name, sources[name], scheduler.image)
+        if archive is None:
             findings.append(places.at("P012", ("spec", "scheduler", "imageArchive"), problem))
         else:
-            patch = _with_image(patch, image)
-    return References(patch, sources, tuple(findings))
+            patch = _with_image(patch, archive.image)
+    return References(patch, sources, tuple(findings), archive)
+
+
+def _judge_program(
+    scheduler: Scheduler, sources: dict[str, SourceFile], places: Places, directory: Path
+) -> Iterator[Finding]:
+    from kschedpatch.inputs.programs import NoProgram, read_program
+
+    name, place = scheduler.binary or "", ("spec", "scheduler", "binary")
+    try:
+        program = read_program(directory / name)
+    except NoProgram as error:
+        yield places.at("P004", place, f"{name}: {error}")
+        return
+    sources[name] = sources[name]._replace(architecture=program.architecture)
+    if program.loader:
+        message = f"{name} is dynamically linked: it needs {program.loader} in the image"
+        yield places.at("P020", place, message, "build it with CGO_ENABLED=0")
 
 
 def missing_in_file(places: Places, directory: Path) -> Iterator[Finding]:

@@ -97,10 +97,29 @@ _PATCH = (
          "Without a node to look at, a directory is assumed. A wrong type keeps the pod from "
          "starting."),
     Code("P012", _ERROR, "image archive without a usable name",
-         "The archive must name exactly one image, or `image` must say which is meant."),
+         "The archive must name exactly one Linux image, or `image` must say which is meant."),
     Code("P013", _ERROR, "unknown kind",
          "lint reads a SchedulerPatch, a KubeSchedulerConfiguration, or the pod manifest of a "
          "kube-scheduler."),
+    Code("P014", _ERROR, "does not fit the target",
+         "Pods of a Deployment run on any node, and nothing is put on a node for them: no image "
+         "archive, no binary. Replicas are a matter of the second scheduler that kschedpatch "
+         "makes."),
+    Code("P015", _ERROR, "name of the stock scheduler",
+         "A second scheduler needs a name, a lease and profiles of its own. With those of the "
+         "stock one it would do its work, or keep it from doing it."),
+    Code("P016", _WARNING, "path of whichever node the pod is on",
+         "A hostPath shows the host that the pod runs on, and Kubernetes chooses that. A second "
+         "scheduler runs as a user without rights, who must be able to read it there."),
+    Code("P017", _WARNING, "two at work while it rolls out",
+         "Without leader election the old pod and the new one both schedule for a moment: the "
+         "old one stays until the new one is ready."),
+    Code("P018", _NOTE, "better off as a second scheduler",
+         "Profiles of other names do not need the stock scheduler's place. As a Deployment beside "
+         "it (`target: {newDeployment: …}`) nothing of the stock one is touched."),
+    Code("P020", _ERROR, "dynamically linked program",
+         "A binary runs in the image that the node has, and the scheduler's image holds no dynamic "
+         "loader: the kernel would say «no such file or directory» of the program itself."),
 )
 
 _MANIFEST = (

@@ -9,8 +9,12 @@ from typing import NamedTuple, Protocol
 class Phase(StrEnum):
     CONNECT = "connect"
     FACTS = "facts"
+    INSPECT = "inspect"
+    RIGHTS = "rights"
     PLAN = "plan"
     LOCK = "lock"
+    IMAGE = "image"
+    """The planned image comes to the node."""
     STAGE = "stage"
     PREFLIGHT = "preflight"
     OBJECTS = "objects"
@@ -19,6 +23,8 @@ class Phase(StrEnum):
     SWITCH = "switch"
     WATCH = "watch"
     PROBE = "probe"
+    PERSIST = "persist"
+    """kubeadm is given what its next rendering needs."""
     CONFIRM = "confirm"
     FINISH = "finish"
     RESTORE = "restore"
@@ -38,6 +44,8 @@ class Event(NamedTuple):
     node: str = ""
     """The label of the node; empty for what concerns the cluster."""
     text: str = ""
+    fraction: float | None = None
+    """Of something that is sent: how much of it has gone, 0 to 1."""
 
 
 class Listener(Protocol):

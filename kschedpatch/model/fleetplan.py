@@ -6,6 +6,7 @@ import hashlib
 from typing import NamedTuple
 
 from kschedpatch.model.finding import Finding, has_errors
+from kschedpatch.model.images import ImageArchive, Supply
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import ClusterObject, Generation
 
@@ -44,7 +45,8 @@ class Canary(NamedTuple):
     """What the new pod asks of the node beyond the live one; the canary asks for nothing, so
     whether that is free must be seen in another way."""
     retry: float = 2.0
-    """Seconds after which the new scheduler asks for the lease again, at the earliest."""
+    """Seconds after which the new scheduler asks for the lease again, at the earliest; 2.2 times as
+    long at the latest."""
 
 
 class NodePlan(NamedTuple):
@@ -70,6 +72,16 @@ class NodePlan(NamedTuple):
     knows on what."""
     path_types: tuple[tuple[str, str], ...] = ()
     """What the node's paths were when it was planned; a later `apply --plan` compares."""
+    archive: ImageArchive | None = None
+    """What the patch brings the image in, with the variant for this node."""
+    supply: Supply = Supply.UNKNOWN
+    """How the image comes to the node, as it was when it was looked at."""
+    always_pulls: bool = False
+    """By its imagePullPolicy the kubelet asks the registry at every start."""
+    base: str = ""
+    """The manifest that the patch was applied to."""
+    base_is_derived: bool = False
+    """kubeadm had rendered a patch into the manifest: no disk has this base yet."""
 
     @property
     def changed(self) -> bool:
@@ -93,6 +105,8 @@ class FleetPlan(NamedTuple):
     rbac: tuple[ClusterObject, ...]
     objects: tuple[ClusterObject, ...]
     findings: tuple[Finding, ...]
+    persist: bool = False
+    """kubeadm is to be given what its next rendering needs."""
 
     @property
     def ok(self) -> bool:

@@ -170,6 +170,9 @@ class Scheduler(_Model):
     dns_policy: Literal["ClusterFirst", "ClusterFirstWithHostNet", "Default"] | None = Field(
         None, description="Set by itself where an extender is a Service name."
     )
+    replicas: int | None = Field(
+        None, ge=1, le=9, description="Pods of a second scheduler (newDeployment); 1 if left out."
+    )
 
 
 class Config(_Model):

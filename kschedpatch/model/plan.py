@@ -48,6 +48,8 @@ class ClusterObject(NamedTuple):
 class Plan(NamedTuple):
     patch_name: str
     version: KubeVersion | None
+    base: str
+    """What the patch is applied to: what stood there before any."""
     before: str
     after: str
     generation: Generation | None

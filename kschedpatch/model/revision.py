@@ -24,6 +24,9 @@ class Revision(NamedTuple):
     outcome: str
     """open, confirmed, restored, foreign or failed."""
     generation: str = ""
+    objects: str = ""
+    """open or settled where a ledger of objects is kept: what the run does to them may not be done
+    yet, or is. Empty: it has nothing to do with any."""
 
 
 class OpenTransaction(NamedTuple):

@@ -6,8 +6,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the commands' flags are made of these values: --help stays fast
+    from kschedpatch.model.clusterplan import ObjectResult
     from kschedpatch.model.events import Phase
     from kschedpatch.model.fleetplan import NodePlan
+
+
+#: Of ``clusterplan.Action``, by value: that module is for later, too.
+_ACTS = frozenset({"create", "change", "delete", "restore"})
 
 
 class OnFailure(StrEnum):
@@ -28,9 +33,15 @@ class RolloutSettings(NamedTuple):
     """Seconds until a scheduler that is not ready, and shows no sign of why, has failed."""
     confirm_timeout: int = 90
     """Seconds without a sign of the operator after which a node restores by itself."""
+    pull_timeout: float = 300.0
+    """Seconds that the image may take, to be pulled or to be imported."""
     preflight: bool = True
     canary: bool = True
     probe: bool = True
+    probe_pods: bool = False
+    """The patch's own pods as well."""
+    objects_timeout: float = 120.0
+    """Seconds until objects that are not ready have failed."""
 
 
 class NodeOutcome(StrEnum):
@@ -59,7 +70,6 @@ class FailureReason(StrEnum):
     DENIED = "denied"
     """The kubelet's admission, or the API server, says no."""
     NOT_READY = "not-ready"
-    TIMEOUT = "timeout"
     LOST = "lost"
     """The connection to the node."""
     FOREIGN = "foreign"
@@ -101,6 +111,8 @@ class Failure(NamedTuple):
     """The scheduler's last lines."""
     journal: tuple[str, ...] = ()
     """The kubelet's lines about it."""
+    lines: tuple[str, ...] = ()
+    """What is wrong with which objects, and why."""
 
 
 class RolloutResult(NamedTuple):
@@ -113,10 +125,24 @@ class RolloutResult(NamedTuple):
     leftovers: tuple[str, ...] = ()
     """Objects of the cluster that this run brought and that are still there."""
     notes: tuple[str, ...] = ()
+    objects: tuple[ObjectResult, ...] = ()
+    """What became of objects of the cluster; of a run that failed, what is not as before."""
+    deployment: str = ""
+    """``namespace/name`` where a Deployment was changed instead of nodes."""
+    reach: str = ""
+    """Flags by which the operator got there: the next command needs them too."""
 
     @property
     def changed(self) -> bool:
+        return self.nodes_changed or self.objects_changed
+
+    @property
+    def nodes_changed(self) -> bool:
         return any(node.outcome is NodeOutcome.CHANGED for node in self.nodes)
+
+    @property
+    def objects_changed(self) -> bool:
+        return any(item.action in _ACTS for item in self.objects)
 
 
 class RollbackTarget(NamedTuple):
@@ -131,3 +157,5 @@ class RollbackTarget(NamedTuple):
     plan: NodePlan | None
     """From what stands there to the kept bytes; None only where an open run has left no trace
     of what stood there before (its own backup on the node knows)."""
+    side: str = "before"
+    """Where the cluster's objects go back to: before that run, or after it."""

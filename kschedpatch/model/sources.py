@@ -16,6 +16,8 @@ class SourceFile(NamedTuple):
     sha256: str
     size: int
     content: bytes | None = None
+    architecture: str = ""
+    """Of a program, as Go names it: for which processor it is made."""
 
 
 def source_file(name: str, location: str, content: bytes) -> SourceFile:

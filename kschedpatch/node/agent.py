@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from kschedpatch.model.facts import NodeFacts
+from kschedpatch.core.imagenames import full_name
+from kschedpatch.core.objects.ledger import GONE
+from kschedpatch.model.facts import Hashes, NodeFacts
 from kschedpatch.model.fleetplan import Canary, Health, Preflight
-from kschedpatch.model.plan import Generation
+from kschedpatch.model.inspection import Inspection, InspectionAsked
+from kschedpatch.model.plan import Generation, StagedFile
 from kschedpatch.node.factreading import facts_from
+from kschedpatch.node.inspection import inspection_arguments, inspection_from, seconds_for
 from kschedpatch.node.payload import Payload, bytes_payload, file_payload
 from kschedpatch.node.script import agent_script
 from kschedpatch.node.session import Reply, Session
@@ -21,6 +26,8 @@ Say = Callable[[str], None]
 
 #: A verb that waits on the node says so by steps; one that is silent for longer is cut off.
 _SHORT, _LONG, _IDLE = 60.0, 400.0, 60.0
+#: Bytes a second.
+_SLOWEST = 32 * 1024
 
 
 class Code(IntEnum):
@@ -54,6 +61,11 @@ class VerbFailed(Exception):
 class Kept(NamedTuple):
     before: bytes | None
     after: bytes | None
+    patch: bytes | None = None
+    objects: bytes | None = None
+    """The run's ledger (``core.objects.ledger``)."""
+    files: tuple[str, ...] = ()
+    """Names of the files of its generation, as long as that is there."""
 
 
 class Proof(NamedTuple):
@@ -102,15 +114,32 @@ class Agent:
             raise VerbFailed(self.label, verb, reply)
         return reply
 
+    #: For verbs whose methods would not fit in here: see ``images``.
+    call = _call
+
     def facts(
-        self, paths: Sequence[str] = (), images: Sequence[str] = (), *, api: bool = True
+        self,
+        paths: Sequence[str] = (),
+        images: Sequence[str] = (),
+        *,
+        api: bool = True,
+        hashes: Hashes = Hashes.CURRENT,
     ) -> NodeFacts:
         asked = [*(("path", p) for p in paths), *(("image", i) for i in images)]
-        return facts_from(self.label, self._call("facts", ("api", str(int(api))), *asked))
+        how = (("api", str(int(api))), ("hashes", hashes))
+        timeout = _LONG if hashes is Hashes.ALL else _SHORT
+        return facts_from(self.label, self._call("facts", *how, *asked, timeout=timeout))
 
     def kept(self, run: str) -> Kept:
-        blobs = self._call("kept", ("run", run)).blobs
-        return Kept(blobs.get("before"), blobs.get("after"))
+        reply = self._call("kept", ("run", run))
+        get, files_there = reply.blobs.get, reply.all("file")
+        objects = get("objects.json")
+        return Kept(get("before"), get("after"), get("patch.yaml"), objects, files_there)
+
+    def inspect(self, asked: InspectionAsked, say: Say | None = None) -> Inspection:
+        arguments = inspection_arguments(asked)
+        reply = self._call("inspect", *arguments, say=say, timeout=seconds_for(asked))
+        return inspection_from(self.label, reply, asked)
 
     def lock(self, run: str, kind: str, who: str, extent: int) -> str:
         """Returns the run whose stale lock was taken over, if there was one."""
@@ -140,28 +169,25 @@ class Agent:
         patch: str,
         generation: Generation | None,
         say: Say | None = None,
+        on_sent: Callable[[str, int, int], None] | None = None,
+        base: str = "",
     ) -> None:
-        payloads = [bytes_payload(manifest.encode()), bytes_payload(patch.encode())]
+        """``on_sent`` hears of large files: which, the bytes sent so far, and of how many."""
+        payloads = [bytes_payload(text.encode()) for text in (manifest, patch, base)]
         args = [("run", run)]
         if generation is not None:
             args.append(("generation", generation.id))
             for staged in generation.files:
                 args.append(("file", f"{staged.mode:04o}:{staged.file.sha256}:{staged.name}"))
-                content = staged.file.content
-                payloads.append(
-                    bytes_payload(content)
-                    if content is not None
-                    else file_payload(
-                        Path(staged.file.location), staged.file.size, staged.file.sha256
-                    )
-                )
-        self._call("stage", *args, payloads=payloads, say=say, timeout=_LONG)
+                payloads.append(_staged_payload(staged, on_sent))
+        size = sum(payload.size for payload in payloads)
+        self._call("stage", *args, payloads=payloads, say=say, timeout=sending_time(size))
 
     def preflight(
         self, run: str, trial: Preflight, image_before: str, *, full: bool, say: Say | None = None
     ) -> str:
         """Runs the planned scheduler once; returns by which tool (``none``: none could)."""
-        args = [("run", run), ("image", trial.image)]
+        args = [("run", run), ("image", full_name(trial.image))]  # ctr knows no short names
         if full:
             args += [("word", word) for word in trial.command]
             args += [("mount", f"{host}:{inside}") for host, inside in trial.mounts]
@@ -169,6 +195,17 @@ class Agent:
             args.append(("same_image", str(int(trial.image == image_before))))
             args.append(("config", _config_path(trial)))
         return self._call("preflight", *args, say=say, timeout=_LONG).first("how", "none")
+
+    def note(
+        self,
+        run: str,
+        state: str,
+        ledger: bytes = b"",
+        about: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Keeps what a run does to objects; ``about`` where the node keeps nothing of it yet."""
+        payloads = () if state == GONE else (bytes_payload(ledger),)
+        self._call("note", ("run", run), ("outcome", state), *about, payloads=payloads)
 
     def arm(self, run: str, old: str, new: str, patch: str, reason: str) -> None:
         self._call(
@@ -263,6 +300,19 @@ class Agent:
         reply = self._call("api", *args, payloads=payloads, timeout=timeout + 30)
         err = "\n".join(reply.all("err"))
         return Answer(int(reply.first("code", "1")), reply.blobs.get("out", b""), err)
+
+
+def sending_time(size: int) -> float:
+    """A link that moves at all may be slow; one that does not is noticed by the idle time."""
+    return _LONG + size / _SLOWEST
+
+
+def _staged_payload(staged: StagedFile, on_sent: Callable[[str, int, int], None] | None) -> Payload:
+    file = staged.file
+    if file.content is not None:
+        return bytes_payload(file.content)
+    told = None if on_sent is None else partial(on_sent, staged.name)
+    return file_payload(Path(file.location), file.size, file.sha256, told)
 
 
 def _canary_args(canary: Canary | None) -> tuple[tuple[str, str], ...]:

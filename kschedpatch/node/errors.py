@@ -65,5 +65,9 @@ class OutputTooLarge(CutInTheMiddle):
     """The node sent more than is read."""
 
 
+class Stopped(CutInTheMiddle):
+    """Who hears how much has been sent wants no more of it to be sent."""
+
+
 class PayloadChanged(CutInTheMiddle):
     """A local file is not what it was when it was planned; its last bytes were not sent."""

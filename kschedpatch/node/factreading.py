@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 
+from kschedpatch.core.objects.ledger import OPEN, SETTLED
 from kschedpatch.model.facts import ControlPlaneNode, LivePod, ManifestFile, NodeFacts, Room
 from kschedpatch.model.kubeversion import KubeVersion, parse_version
 from kschedpatch.model.revision import OpenTransaction, Revision
 from kschedpatch.node.session import Reply
 
 _UID = re.compile(r"[0-9a-f]{32}")
+_ID = re.compile(r"sha256:[0-9a-f]{64}")
 _RUN = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 
@@ -34,6 +36,9 @@ def facts_from(label: str, reply: Reply) -> NodeFacts:
         others=tuple(_others(reply)),
         leftovers=reply.all("leftover"),
         base=reply.blobs.get("base"),
+        kept_after=reply.blobs.get("kept_after"),
+        kubeadm_patch=reply.blobs.get("kubeadm_patch"),
+        control_plane_version=parse_version(first("control_plane_version")),
         original=reply.blobs.get("original"),
         live=_live(first("live")),
         live_config=reply.blobs.get("live_config"),
@@ -44,14 +49,34 @@ def facts_from(label: str, reply: Reply) -> NodeFacts:
         images={
             name: there == "1" for name, there in (_swapped(value) for value in reply.all("image"))
         },
+        image_ids={
+            name: id_
+            for name, id_ in (_swapped(value) for value in reply.all("image_id"))
+            if _ID.fullmatch(id_)
+        },
+        machine=first("machine"),
+        image_store=first("image_store"),
+        uploads={
+            hash_: _number(size)
+            for hash_, size in (_swapped(value) for value in reply.all("upload"))
+        },
         free_kib={
             place: int(size)
             for place, size in (_swapped(value) for value in reply.all("free_kib"))
             if size.isdecimal()
         },
+        filesystems=dict(_swapped(value) for value in reply.all("filesystem")),
         kubeadm_at_work=first("kubeadm").strip(),
         generation_problem=first("generation_problem"),
+        kept_generation_problems={
+            id_: said
+            for said, id_ in (_swapped(value) for value in reply.all("kept_generation_problem"))
+        },
         state_format=_number(first("format")),
+        traces=reply.all("trace"),
+        debris=reply.all("debris"),
+        clock=_number(first("clock")),
+        manifest_changed=_number(first("manifest_time")),
         api_answers=first("api") == "1",
         lease_holder=first("holder"),
         control_plane=tuple(
@@ -119,6 +144,10 @@ def _revisions(reply: Reply) -> tuple[Revision, ...]:
     for value in reply.all("outcome"):
         run, _, outcome = value.partition(" ")
         outcomes[run] = outcome
+    objects = {}
+    for value in reply.all("objects"):
+        run, _, state = value.partition(" ")
+        objects[run] = state if state in (OPEN, SETTLED) else OPEN
     found = []
     for key, blob in reply.blobs.items():
         run = key.removeprefix("meta-")
@@ -139,6 +168,7 @@ def _revisions(reply: Reply) -> tuple[Revision, ...]:
                 after=meta.get("before" if original else "after", ""),
                 outcome="confirmed" if original else outcomes.get(run, ""),
                 generation="" if original else meta.get("generation", ""),
+                objects=objects.get(run, ""),
             )
         )
     # Ids sort by time; «original» comes last.

@@ -149,33 +149,33 @@ def _start_master(
 
 
 # What ssh says, and what it means; the first that fits.
-_MEANINGS: tuple[tuple[str, type[NodeError], str], ...] = (
-    (
-        r"REMOTE HOST IDENTIFICATION HAS CHANGED|revoked|host key .* has changed",
-        HostKeyChanged,
-        "somebody may be listening in; only if the machine was set up anew: take the line out",
-    ),
-    (
-        r"Host key verification failed|No .* host key is known",
-        HostKeyUnknown,
-        (
-            "compare its fingerprint (ssh-keyscan HOST | ssh-keygen -lf -) with what the node "
-            "itself says; then connect once with ssh, or give --accept-new-host-keys"
-        ),
-    ),
-    (
-        r"Permission denied|Too many authentication failures|No more authentication methods",
-        AuthenticationFailed,
-        "name the right key with --identity, or the right user as user@host",
-    ),
-)
+_CHANGED = r"REMOTE HOST IDENTIFICATION HAS CHANGED|revoked|host key .* has changed"
+_UNKNOWN = r"Host key verification failed|No .* host key is known"
+_DENIED = r"Permission denied|Too many authentication failures|No more authentication methods"
 
 
 def explained(label: str, stderr: bytes, options: ConnectOptions) -> NodeError:
     text = printable_lines(stderr)
     shown = "; ".join(line for line in text.splitlines() if line.strip("@ ")) or "it says nothing"
-    for pattern, kind, hint in _MEANINGS:
-        if re.search(pattern, text, re.IGNORECASE):
-            return kind(f"{label}: ssh: {shown}", hint)
+
+    def says(pattern: str) -> bool:
+        return re.search(pattern, text, re.IGNORECASE) is not None
+
+    if says(_CHANGED):
+        return HostKeyChanged(
+            f"{label}: the host key is not the one that is known; ssh: {shown}",
+            "somebody may be listening in; only if the machine was set up anew: take the line out",
+        )
+    if says(_UNKNOWN):
+        return HostKeyUnknown(
+            f"{label}: the host key is not known; ssh: {shown}",
+            "compare its fingerprint (ssh-keyscan HOST | ssh-keygen -lf -) with what the node "
+            "itself says; then connect once with ssh, or give --accept-new-host-keys",
+        )
+    if says(_DENIED):
+        return AuthenticationFailed(
+            f"{label}: the SSH server does not let you in; ssh: {shown}",
+            "name the right key with --identity, or the right user as user@host",
+        )
     hint = "try it by hand: ssh " + ("-F … " if options.ssh_config else "") + label
     return Unreachable(f"{label}: ssh can't connect: {shown}", hint)

@@ -94,7 +94,7 @@ class ParamikoChannel:
             except TimeoutError:
                 if time.monotonic() < deadline:
                     continue
-                raise CallTimeout(f"{self._label}: nothing came for {timeout:g} s") from None
+                raise CallTimeout("") from None  # who calls knows what it waited for
             except (OSError, EOFError, paramiko.SSHException) as error:
                 raise _lost(self._label, _words(error)) from None
             # Without an end of file from the other side the whole connection went.
@@ -134,4 +134,5 @@ def _words(error: BaseException) -> str:
 
 
 def _lost(label: str, why: str) -> ConnectionLost:
-    return ConnectionLost(f"{label}: the connection was lost: {why}")
+    message = f"{label}: the connection was lost: {why}"
+    return ConnectionLost(message, "see how it stands: kschedpatch status")

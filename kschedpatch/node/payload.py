@@ -20,6 +20,8 @@ class Payload(NamedTuple):
     """Of a file: what was planned. It is checked while the file is read."""
     on_progress: Callable[[int, int], None] | None = None
     """Called with the bytes sent so far and the size, from the thread that sends."""
+    offset: int = 0
+    """Of a file: the node has all before it already. Only the rest is sent; the hash is of all."""
 
 
 def bytes_payload(data: bytes) -> Payload:
@@ -27,9 +29,14 @@ def bytes_payload(data: bytes) -> Payload:
 
 
 def file_payload(
-    path: Path, size: int, sha256: str, on_progress: Callable[[int, int], None] | None = None
+    path: Path,
+    size: int,
+    sha256: str,
+    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    offset: int = 0,
 ) -> Payload:
-    return Payload(size, path, sha256, on_progress)
+    return Payload(size, path, sha256, on_progress, offset)
 
 
 def frame(payload: Payload) -> Iterator[bytes]:
@@ -38,13 +45,17 @@ def frame(payload: Payload) -> Iterator[bytes]:
     The last chunk of a file is held back until the hash is right: what the node gets of a file that
     changed is short, and never taken for the whole.
     """
-    yield b"%d\n" % payload.size
+    yield b"%d\n" % (payload.size - payload.offset)
     if isinstance(payload.content, bytes):
         yield from _slices(payload.content)
         return
-    digest, sent, held = hashlib.sha256(), 0, b""
-    for chunk in _file_chunks(payload.content, payload.size):
-        digest.update(chunk)
+    digest, read, sent, held = hashlib.sha256(), 0, payload.offset, b""
+    for whole in _file_chunks(payload.content, payload.size):
+        digest.update(whole)
+        chunk = whole[max(0, payload.offset - read) :]
+        read += len(whole)
+        if not chunk:
+            continue
         if held:
             yield held
             sent += len(held)

@@ -82,7 +82,7 @@ class ProcessChannel:
         poll = select.poll()
         poll.register(stream.fileno(), select.POLLIN)
         if not poll.poll(max(0, int(timeout * 1000))):
-            raise CallTimeout(f"{self._label}: nothing came for {timeout:g} s")
+            raise CallTimeout("")  # who calls knows what it waited for
         data = os.read(stream.fileno(), _CHUNK)
         if not data and self._lost_code is not None and self.exit_code(5) == self._lost_code:
             self._drain.join(1)
@@ -91,7 +91,8 @@ class ProcessChannel:
         return data
 
     def _lost(self, why: str) -> ConnectionLost:
-        return ConnectionLost(f"{self._label}: the connection was lost: {why}")
+        message = f"{self._label}: the connection was lost: {why}"
+        return ConnectionLost(message, "see how it stands: kschedpatch status")
 
     def stderr_so_far(self) -> bytes:
         return self._tail.value()

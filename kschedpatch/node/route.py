@@ -135,7 +135,8 @@ def _hop(text: str, before: tuple[str, ...], options: ConnectOptions, label: str
     try:
         address = parse_address(text)
     except NoAddress as error:
-        raise Unreachable(f"{label}: ProxyJump: {error}") from None
+        hint = "correct ProxyJump in the SSH configuration"
+        raise Unreachable(f"{label}: ProxyJump: {error}", hint) from None
     found = resolve(address, options.ssh_config, options.user)
     # As with ssh -J: the hops before this one were said; only the first may have jumps of its own.
     return found._replace(jumps=before, proxy_command=None) if before else found

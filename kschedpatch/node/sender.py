@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from kschedpatch.node.errors import ConnectionLost, PayloadChanged
+from kschedpatch.node.errors import ConnectionLost, PayloadChanged, Stopped
 from kschedpatch.node.payload import Payload, frame
 from kschedpatch.node.transport import Channel
 
@@ -19,7 +19,7 @@ class Sender:
     def __init__(self, channel: Channel, payloads: Sequence[Payload]) -> None:
         self._channel = channel
         self._payloads = payloads
-        self.problem: PayloadChanged | None = None
+        self.problem: PayloadChanged | Stopped | None = None
         self.last_sent = time.monotonic()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -36,7 +36,7 @@ class Sender:
                 for chunk in frame(payload):
                     self._channel.send(chunk)
                     self.last_sent = time.monotonic()
-        except PayloadChanged as error:
+        except (PayloadChanged, Stopped) as error:
             self.problem = error
         except ConnectionLost:
             pass  # the reader sees it too, and knows what the node said before

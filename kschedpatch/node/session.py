@@ -49,6 +49,7 @@ from kschedpatch.node.transport import Channel, Transport
 START_TIMEOUT = 60.0
 _SLICE = 0.2
 _PROMPT_SLICE = 0.05
+_LOOK_FIRST = "look at the node before anything else: kschedpatch status"
 
 
 class Reply(NamedTuple):
@@ -246,31 +247,30 @@ class Session:
     @contextmanager
     def _explained(self, call: _Call) -> Iterator[None]:
         """Adds which node and which call to what the parts below have to say."""
-        look = "look at the node before anything else: kschedpatch status"
         try:
             yield
         except ConnectionLost as error:
             why = error.message.removeprefix(f"{self.label}: the connection was lost: ")
             message = f"{self.label}: the connection was lost during «{call.verb}»: {why}"
-            raise ConnectionLost(message, look) from None
+            raise ConnectionLost(message, _LOOK_FIRST) from None
         except CallTimeout as error:
             if error.message:
                 raise
             message = f"{self.label}: «{call.verb}» did not end within {call.timeout:g} s"
-            raise CallTimeout(message, look) from None
+            raise CallTimeout(message, _LOOK_FIRST) from None
         except TooMuch as error:
             message = f"{self.label}: {error} during «{call.verb}»"
             hint = "log in by hand: does the shell's start-up file print without end?"
             raise OutputTooLarge(message, hint) from None
         except Malformed as error:
             message = f"{self.label}: {printable(str(error))} during «{call.verb}»"
-            raise NodeSpokeGarbage(message, look) from None
+            raise NodeSpokeGarbage(message, _LOOK_FIRST) from None
 
     def _garbage(self, call: _Call, channel: Channel, what: str) -> NodeError:
         code = channel.exit_code(2)
         if code is None:
             message = f"{self.label}: the connection was lost during «{call.verb}»: {what}"
-            return ConnectionLost(message, "look at the node before anything else")
+            return ConnectionLost(message, _LOOK_FIRST)
         said = self._stderr(channel.stderr_so_far())
         message = f"{self.label}: {what} (exit code {code})" + (f": {said}" if said else "")
         hint = "log in by hand and run `sh -c true`: a forced command or a restricted shell?"

@@ -109,7 +109,8 @@ def _by_paramiko(
         text = path.read_text("utf-8") if path.exists() or config is not None else ""
         found = SSHConfig.from_text(known + text).lookup(address.host)
     except (OSError, ConfigParseError, UnicodeDecodeError) as error:
-        raise Unreachable(f"{address.label}: {path} can't be read: {error}") from None
+        hint = "correct it, or name another one with --ssh-config"
+        raise Unreachable(f"{address.label}: {path} can't be read: {error}", hint) from None
     settings = {
         key: [value] if isinstance(value, str) else list(value) for key, value in found.items()
     }

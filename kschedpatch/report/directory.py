@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kschedpatch.core.yamltext import emit
+from kschedpatch.model.deploymentplan import DeploymentPlan
 from kschedpatch.model.plan import ClusterObject, Plan, StagedFile
 
 _CHUNK = 1024 * 1024
@@ -18,18 +19,20 @@ class WriteError(Exception):
     """Why a file could not be written, in words."""
 
 
-def target_problem(directory: Path, *, force: bool) -> str:
-    """Why nothing can be written there; empty where it can."""
+def check_target(directory: Path, *, force: bool) -> None:
+    """Raises where nothing can be written there."""
     try:
         if directory.exists() and not directory.is_dir():
-            return f"{directory} is a file; a directory is needed."
+            raise WriteError(f"{directory} is a file; a directory is needed. Nothing was written.")
         if directory.is_dir() and not force and any(directory.iterdir()):
-            return f"{directory} is not empty. Choose another directory, or use --force."
+            raise WriteError(
+                f"{directory} is not empty. Choose another directory, or use --force. "
+                "Nothing was written."
+            )
     except OSError as error:
-        shown = str(directory)
-        shown = shown if len(shown) <= 100 else shown[:97] + "…"
-        return f"{shown}: {(error.strerror or str(error)).lower()}."
-    return ""
+        reason = (error.strerror or str(error)).lower()
+        message = f"{str(directory)[:100]}: {reason}. Nothing was written."
+        raise WriteError(message) from error
 
 
 def write_plan(plan: Plan, directory: Path) -> list[Path]:
@@ -49,6 +52,24 @@ def write_plan(plan: Plan, directory: Path) -> list[Path]:
     except OSError as error:
         raise WriteError(f"{error.filename or directory}: {error.strerror}") from error
     return written
+
+
+def write_deployment(plan: DeploymentPlan, directory: Path) -> list[Path]:
+    """For `kubectl apply --server-side -f DIR`: what the Deployment needs sorts before it."""
+    files = {"10-objects.yaml": plan.objects, "20-deployment.yaml": (deployment_object(plan),)}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return [
+            _write(directory / name, [_documents(objects).encode()], 0o600)
+            for name, objects in files.items()
+            if objects
+        ]
+    except OSError as error:
+        raise WriteError(f"{error.filename or directory}: {error.strerror}") from error
+
+
+def deployment_object(plan: DeploymentPlan) -> ClusterObject:
+    return ClusterObject(plan.document, "target")
 
 
 def write_files(files: Mapping[Path, bytes], *, force: bool) -> list[Path]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kschedpatch.model.finding import Finding, Severity
+from kschedpatch.report.program import as_typed
 from kschedpatch.report.terminal import Paint, printable, width
 
 MAX_SHOWN = 50
@@ -36,7 +37,7 @@ def _finding(finding: Finding, paint: Paint) -> str:
 def _wrapped(text: str) -> list[str]:
     # Long paths stay whole: a wrapped path can't be copied.
     return textwrap.wrap(
-        " ".join(text.split("\n")),
+        as_typed(" ".join(text.split("\n"))),
         width(),
         initial_indent="    ",
         subsequent_indent="      ",

@@ -6,23 +6,41 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kschedpatch.core.objects.marks import shown
+from kschedpatch.model.clusterplan import ACTS, ClusterPlan
 from kschedpatch.model.fleetplan import FleetPlan, NodePlan
+from kschedpatch.model.images import ImageArchive, Supply
+from kschedpatch.model.persistplan import PersistPlan
 from kschedpatch.model.rollout import RollbackTarget
-from kschedpatch.report.plans import coloured, file_data, file_lines, object_lines
+from kschedpatch.report.objects import change_lines, changes_data
+from kschedpatch.report.persisting import persist_data, persist_lines
+from kschedpatch.report.plans import file_data, file_lines, folded_diffs
 from kschedpatch.report.terminal import Paint, printable
 
+_NO_OBJECTS = ClusterPlan()
+_NO_PERSIST = PersistPlan()
 
-def fleet_plan_text(plan: FleetPlan, paint: Paint) -> str:
+
+def fleet_plan_text(
+    plan: FleetPlan,
+    paint: Paint,
+    cluster: ClusterPlan = _NO_OBJECTS,
+    persist: PersistPlan = _NO_PERSIST,
+) -> str:
     lines = [*_diffs(plan.nodes, paint), *_generations(plan.nodes, paint)]
-    for title, objects in (("RBAC", plan.rbac), ("object", plan.objects)):
-        for item in objects:
-            lines += object_lines(title, item, paint)
-    if plan.changed and plan.ok:
-        lines += ["", *what_happens(plan)]
+    lines += change_lines(cluster, paint)
+    lines += persist_lines(persist, paint)
+    if (plan.changed or cluster.changed) and plan.ok:
+        lines += ["", *what_happens(plan, cluster)]
     return "".join(line + "\n" for line in lines)
 
 
-def rollback_text(targets: Sequence[RollbackTarget], paint: Paint) -> str:
+def rollback_text(
+    targets: Sequence[RollbackTarget],
+    paint: Paint,
+    cluster: ClusterPlan = _NO_OBJECTS,
+    persist: PersistPlan = _NO_PERSIST,
+) -> str:
     lines = [
         f"{printable(target.label)}: takes back the open run {printable(target.run)}"
         for target in targets
@@ -30,26 +48,13 @@ def rollback_text(targets: Sequence[RollbackTarget], paint: Paint) -> str:
     ]
     plans = [t.plan for t in targets if t.plan is not None and not t.ends_transaction]
     lines += _diffs(plans, paint)
+    lines += change_lines(cluster, paint)
+    lines += persist_lines(persist, paint)
     return "".join(line + "\n" for line in lines)
 
 
 def _diffs(nodes: Sequence[NodePlan], paint: Paint) -> Iterator[str]:
-    """The same diff on several nodes is shown once."""
-    groups: dict[tuple[str, ...], list[NodePlan]] = {}
-    for node in nodes:
-        groups.setdefault(diff_of(node), []).append(node)
-    first = True
-    for lines, members in groups.items():
-        if not first:
-            yield ""
-        first = False
-        names = printable(", ".join(node.label for node in members))
-        if not lines:
-            yield f"{names}: nothing to change"
-            continue
-        yield paint("bold", f"{names}:")
-        for line in lines:
-            yield coloured(line, paint)
+    return folded_diffs(((node.label, diff_of(node)) for node in nodes), "nothing to change", paint)
 
 
 def diff_of(node: NodePlan) -> tuple[str, ...]:
@@ -69,14 +74,22 @@ def _generations(nodes: Sequence[NodePlan], paint: Paint) -> Iterator[str]:
             yield from file_lines(f"{generation.directory}/{staged.name}", staged, paint)
 
 
-def what_happens(plan: FleetPlan) -> Iterator[str]:
+def what_happens(plan: FleetPlan, cluster: ClusterPlan) -> Iterator[str]:
     turns = [printable(node.label) for node in plan.nodes if node.changed]
     yield "What will happen:"
-    yield "  - on all nodes, nothing live being touched: files are staged, the scheduler is"
-    yield "    tried once without a network"
-    count = len(plan.rbac) + len(plan.objects)
+    yield from _images(plan)
+    if turns:
+        yield "  - on all nodes, nothing live being touched: files are staged, the scheduler is"
+        yield "    tried once without a network"
+    count = sum(change.action in ACTS for change in cluster.brought)
     if count:
-        yield f"  - {count} object{'s' if count > 1 else ''} applied to the cluster"
+        yield f"  - {_objects(count)} applied to the cluster, and waited for until ready"
+    gone = sum(change.action in ACTS for change in cluster.removed)
+    if not turns:
+        if gone:
+            yield f"  - {_objects(gone)} taken away, or put back as it was before"
+        yield "  - no node is changed; each keeps what was done, so that rollback can undo it"
+        return
     canaries = [node for node in plan.nodes if node.changed and node.canary is not None]
     if canaries:
         where = "" if len(canaries) == len(turns) else f" on {_labels(canaries)}"
@@ -93,8 +106,33 @@ def what_happens(plan: FleetPlan) -> Iterator[str]:
         yield "    each about 3 s without its scheduler; another node's takes over within 2 s"
     else:
         yield "    no pod is scheduled for about 3 s, running pods are not affected"
-    yield "  - confirmed together at the end; if anything fails, or this program dies, every"
-    yield "    node goes back to what it runs now"
+    if gone:
+        yield f"  - {_objects(gone)} that the patch no longer has taken away, after the confirm"
+    yield "  - confirmed together at the end; if anything fails, or this program dies,"
+    yield "    every node goes back to what it runs now"
+
+
+def _images(plan: FleetPlan) -> Iterator[str]:
+    changed = [node for node in plan.nodes if node.changed]
+    pulled: dict[str, list[NodePlan]] = {}
+    for node in changed:
+        if node.supply is Supply.PULL:
+            pulled.setdefault(node.preflight.image, []).append(node)
+    for image, nodes in pulled.items():
+        yield f"  - {printable(image)} is pulled"
+        yield f"    on {_labels(nodes)}, through the node's runtime"
+    archives: dict[ImageArchive, list[NodePlan]] = {}
+    for node in changed:
+        if node.archive is not None and node.supply is Supply.ARCHIVE:
+            archives.setdefault(node.archive, []).append(node)
+    for archive, nodes in archives.items():
+        size = f"{archive.file.size / (1 << 20):.1f} MiB"
+        yield f"  - {printable(archive.image)} is uploaded to {_labels(nodes)} ({size} each), and"
+        yield f"    imported there; its ID must be {archive.variants[0].image_id[:19]}…"
+
+
+def _objects(count: int) -> str:
+    return f"{count} object{'s' if count > 1 else ''}"
 
 
 def _labels(nodes: Sequence[NodePlan]) -> str:
@@ -105,7 +143,9 @@ def _leases(nodes: Sequence[NodePlan]) -> str:
     return printable(", ".join(dict.fromkeys(node.lease for node in nodes)))
 
 
-def fleet_plan_data(plan: FleetPlan) -> dict[str, Any]:
+def fleet_plan_data(
+    plan: FleetPlan, cluster: ClusterPlan = _NO_OBJECTS, persist: PersistPlan = _NO_PERSIST
+) -> dict[str, Any]:
     generations = {n.generation.id: n.generation for n in plan.nodes if n.generation is not None}
     return {
         "patch": plan.patch_name,
@@ -118,8 +158,10 @@ def fleet_plan_data(plan: FleetPlan) -> dict[str, Any]:
             }
             for generation in generations.values()
         ],
-        "rbac": [item.body for item in plan.rbac],
-        "objects": [item.body for item in plan.objects],
+        "rbac": [shown(item.body) for item in plan.rbac],
+        "objects": [shown(item.body) for item in plan.objects],
+        "objectChanges": changes_data(cluster),
+        "persist": persist_data(persist),
     }
 
 
@@ -135,12 +177,39 @@ def node_data(node: NodePlan) -> dict[str, Any]:
         "beforeSha256": node.before_sha256,
         "afterSha256": node.after_sha256,
         "generation": node.generation.id if node.generation else None,
+        "image": _image_data(node),
         "canary": node.canary is not None,
         "noCanary": node.no_canary or None,
     }
 
 
-def target_data(target: RollbackTarget) -> dict[str, Any]:
+def _image_data(node: NodePlan) -> dict[str, Any]:
+    archive = node.archive
+    return {
+        "name": node.preflight.image,
+        "supply": str(node.supply),
+        "archive": None
+        if archive is None
+        else {
+            "file": archive.file.location,
+            "sha256": archive.file.sha256,
+            "size": archive.file.size,
+            "imageId": archive.variants[0].image_id if archive.variants else None,
+        },
+    }
+
+
+def rollback_data(
+    targets: Sequence[RollbackTarget], cluster: ClusterPlan, persist: PersistPlan
+) -> dict[str, Any]:
+    return {
+        "nodes": [_target_data(target) for target in targets],
+        "objectChanges": changes_data(cluster),
+        "persist": persist_data(persist),
+    }
+
+
+def _target_data(target: RollbackTarget) -> dict[str, Any]:
     return {
         "node": target.label,
         "run": target.run,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kschedpatch.core.objects.marks import shown
 from kschedpatch.core.yamltext import emit
 from kschedpatch.model.plan import ClusterObject, Plan, StagedFile
 from kschedpatch.report.terminal import Paint, printable
@@ -30,6 +31,27 @@ def _diff(plan: Plan, file: str, paint: Paint) -> Iterator[str]:
     )
     for line in lines:
         yield coloured(line, paint)
+
+
+def folded_diffs(
+    diffs: Iterable[tuple[str, tuple[str, ...]]], none: str, paint: Paint
+) -> Iterator[str]:
+    """By label; the same diff on several nodes is shown once. ``none`` is said of no lines."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for label, lines in diffs:
+        groups.setdefault(lines, []).append(label)
+    first = True
+    for lines, labels in groups.items():
+        if not first:
+            yield ""
+        first = False
+        names = printable(", ".join(labels))
+        if not lines:
+            yield f"{names}: {none}"
+            continue
+        yield paint("bold", f"{names}:")
+        for line in lines:
+            yield coloured(line, paint)
 
 
 def coloured(line: str, paint: Paint) -> str:
@@ -60,7 +82,7 @@ def file_lines(path: str, staged: StagedFile, paint: Paint) -> Iterator[str]:
 def object_lines(title: str, item: ClusterObject, paint: Paint) -> Iterator[str]:
     yield ""
     yield paint("bold", f"+++ {title}: {printable(item.title)} (from {printable(item.source)})")
-    for line in emit.document(item.body).splitlines():
+    for line in emit.document(shown(item.body)).splitlines():
         yield paint("green", "+" + printable(line))
 
 
@@ -78,8 +100,8 @@ def plan_data(plan: Plan) -> dict[str, Any]:
             "directory": generation.directory,
             "files": [file_data(staged) for staged in generation.files],
         },
-        "rbac": [item.body for item in plan.rbac],
-        "objects": [item.body for item in plan.objects],
+        "rbac": [shown(item.body) for item in plan.rbac],
+        "objects": [shown(item.body) for item in plan.objects],
     }
 
 

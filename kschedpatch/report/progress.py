@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -25,23 +26,31 @@ API_VERSION = "kschedpatch.io/v1"
 WORDS: dict[Phase, tuple[str, str]] = {
     Phase.CONNECT: ("connecting", "connected"),
     Phase.FACTS: ("looking", "looked at"),
+    Phase.INSPECT: ("inspecting the scheduler", "scheduler inspected"),
+    Phase.RIGHTS: ("asking the API server", "API server asked"),
     Phase.PLAN: ("planning", "planned"),
     Phase.LOCK: ("locking", "locked"),
+    Phase.IMAGE: ("bringing the image", "image there"),
     Phase.STAGE: ("staging files", "files staged"),
     Phase.PREFLIGHT: ("trying the scheduler once", "preflight passed"),
-    Phase.OBJECTS: ("applying objects", "objects applied"),
+    Phase.OBJECTS: ("applying objects", "objects are ready"),
     Phase.ARM: ("arming the dead man", "dead man armed"),
     Phase.CANARY: ("starting the canary", "canary ready"),
     Phase.SWITCH: ("switching", "switched"),
     Phase.WATCH: ("waiting for the scheduler", "scheduler proven"),
     Phase.PROBE: ("probing", "probe passed"),
+    Phase.PERSIST: ("telling kubeadm", "kubeadm told"),
     Phase.CONFIRM: ("confirming", "confirmed"),
     Phase.FINISH: ("cleaning up", "finished"),
     Phase.RESTORE: ("restoring", "restored"),
 }
 # Of these people want to know that they have begun; the others are over at once.
-_SLOW = frozenset({Phase.PREFLIGHT, Phase.OBJECTS, Phase.SWITCH, Phase.WATCH, Phase.RESTORE})
+_SLOW = frozenset(
+    {Phase.PREFLIGHT, Phase.OBJECTS, Phase.SWITCH, Phase.WATCH, Phase.RESTORE, Phase.PROBE}
+)
 _COLOURS = {State.FAILED: "red", State.DONE: "green", State.SKIPPED: "yellow"}
+_NUMBERS = re.compile(r"[0-9.]+")
+_NOW_AND_THEN = 5.0
 Clock = Callable[[], float]
 
 
@@ -70,23 +79,33 @@ class PlainLines:
         self._stream, self._paint, self._verbose, self._clock = stream, paint, verbose, clock
         self._start = clock()
         self._lock = threading.Lock()
-        self._last: dict[str, str] = {}
+        self._last: dict[str, tuple[str, float]] = {}
 
     def __call__(self, event: Event, /) -> None:
         if event.state is State.STARTED and event.phase not in _SLOW and not self._verbose:
             return
         with self._lock:
             text = told(event)
-            if self._last.get(event.node) == text:
+            last, when = self._last.get(event.node, ("", 0.0))
+            if text == last:
                 return  # a node that waits says the same again and again
-            self._last[event.node] = text
+            now = self._clock()
+            if _only_counts(event, text, last) and now - when < _NOW_AND_THEN:
+                return
+            self._last[event.node] = (text, now)
             colour = _COLOURS.get(event.state)
             words = self._paint(colour, text) if colour else text
             node = printable(event.node) or "cluster"
-            elapsed = self._clock() - self._start
+            elapsed = now - self._start
             with suppress(OSError, ValueError):
                 self._stream.write(f"{node:<8} {elapsed:6.1f} s  {words}\n")
                 self._stream.flush()
+
+
+def _only_counts(event: Event, text: str, last: str) -> bool:
+    """The same as before but for its numbers, and not at its end."""
+    going_on = event.state is State.PROGRESS and event.fraction != 1
+    return going_on and _NUMBERS.sub("", text) == _NUMBERS.sub("", last)
 
 
 class JsonLines:
@@ -97,7 +116,7 @@ class JsonLines:
         self._lock = threading.Lock()
 
     def __call__(self, event: Event, /) -> None:
-        body = {
+        body: dict[str, object] = {
             "apiVersion": API_VERSION,
             "kind": "Event",
             "elapsed": round(self._clock() - self._start, 3),
@@ -106,6 +125,8 @@ class JsonLines:
             "state": str(event.state),
             "text": event.text,
         }
+        if event.fraction is not None:
+            body["fraction"] = round(event.fraction, 4)
         with self._lock, suppress(OSError, ValueError):
             self._stream.write(json.dumps(body) + "\n")
             self._stream.flush()

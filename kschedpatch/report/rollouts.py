@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from kschedpatch.core.schedulerwords import meanings
 from kschedpatch.model import exitcodes
-from kschedpatch.model.events import Phase
+from kschedpatch.model.clusterplan import Action
 from kschedpatch.model.rollout import (
-    Failure,
     FailureReason,
     NodeOutcome,
     NodeResult,
     RolloutResult,
 )
-from kschedpatch.report.terminal import Paint, printable, width
+from kschedpatch.report.failures import failure_lines, wrapped
+from kschedpatch.report.program import as_typed
+from kschedpatch.report.terminal import Paint, printable
 
-MAX_LOG_LINES = 20
+#: Where the node is this machine it has no name for a command line.
+LOCAL = "--local"
 _COLOURS = {
     NodeOutcome.CHANGED: "green",
     NodeOutcome.RESTORED: "yellow",
@@ -31,59 +33,50 @@ _OUTCOMES = {
     NodeOutcome.NOT_REACHED: "not reached",
     NodeOutcome.LEFT_TO_NODE: "left to the node",
 }
-_REASONS = {
-    FailureReason.CRASH: "the scheduler crashed",
-    FailureReason.MOUNT: "a path of the host could not be mounted",
-    FailureReason.IMAGE: "the image could not be had",
-    FailureReason.REFUSED: "the kubelet does not take the manifest",
-    FailureReason.DENIED: "the pod was not admitted",
-    FailureReason.NOT_READY: "the scheduler did not become ready",
-    FailureReason.TIMEOUT: "it took too long",
-    FailureReason.LOST: "the connection was lost",
-    FailureReason.FOREIGN: "somebody else has changed the manifest in the meantime",
-    FailureReason.DISK: "the node could not write",
-    FailureReason.LOCKED: "another run is open there",
-    FailureReason.TOO_LATE: "the node had gone back by itself before it was confirmed",
-    FailureReason.PREFLIGHT: "the scheduler does not take its configuration",
-    FailureReason.ROOM: "there is no room for it on the node",
-    FailureReason.RBAC: "the API server refused",
-    FailureReason.OBJECTS: "the objects did not become ready",
-    FailureReason.PROBE: "the new scheduler did not handle the probe",
-    FailureReason.TOOL: "something that is needed is missing on the node",
-    FailureReason.INTERRUPTED: "interrupted",
-    FailureReason.OTHER: "an error",
-}
-_PHASES = {
-    Phase.CONNECT: "connecting",
-    Phase.FACTS: "looking at the node",
-    Phase.LOCK: "locking",
-    Phase.STAGE: "staging the files",
-    Phase.PREFLIGHT: "trying the scheduler once",
-    Phase.OBJECTS: "applying objects",
-    Phase.ARM: "arming the dead man",
-    Phase.CANARY: "starting the canary",
-    Phase.SWITCH: "switching",
-    Phase.WATCH: "waiting for the new scheduler",
-    Phase.PROBE: "probing",
-    Phase.CONFIRM: "confirming",
-    Phase.FINISH: "cleaning up",
-    Phase.RESTORE: "restoring",
+_DONE = {
+    Action.CREATE: "created",
+    Action.CHANGE: "changed",
+    Action.DELETE: "taken away",
+    Action.RESTORE: "put back as they were",
 }
 
 
 def result_text(result: RolloutResult, paint: Paint) -> str:
     lines = [_node_line(node, _wide(result), paint) for node in result.nodes]
     if result.failure is not None:
-        lines += ["", *_failure(result.failure, paint)]
+        lines += ["", *failure_lines(result.failure, paint)]
+    lines += _objects(result)
     if result.leftovers:
-        lines += ["", *_wrapped("Still in the cluster: " + ", ".join(result.leftovers) + ".")]
+        lines += ["", *wrapped("Still in the cluster: " + ", ".join(result.leftovers) + ".")]
     for note in result.notes:
-        lines += _wrapped(f"Note: {note}")
-    lines += ["", *_wrapped(conclusion(result))]
+        lines += wrapped(f"Note: {note}")
+    lines += ["", *wrapped(conclusion(result))]
     command = next_command(result)
     if command:
-        lines.append(f"  {command}")
+        lines.append(f"  {as_typed(command)}")
     return "".join(line + "\n" for line in lines)
+
+
+def _objects(result: RolloutResult) -> Iterator[str]:
+    if result.objects:
+        yield ""
+    for sentence in objects_told(result):
+        yield from wrapped(sentence)
+
+
+def objects_told(result: RolloutResult) -> Iterator[str]:
+    """What was done in a word each; what stays or is left, with the reason."""
+    done: dict[str, list[str]] = {}
+    for item in result.objects:
+        if item.action in _DONE:
+            done.setdefault(_DONE[item.action], []).append(item.title)
+    for word, titles in done.items():
+        yield f"Objects {word}: {', '.join(titles)}."
+    for item in result.objects:
+        if item.action is Action.STAYS:
+            yield f"{item.title} stays: {item.why}."
+        elif item.action is Action.LEFT:
+            yield f"{item.title} is left as it is: {item.why}."
 
 
 def _wide(result: RolloutResult) -> int:
@@ -92,7 +85,7 @@ def _wide(result: RolloutResult) -> int:
 
 def _node_line(node: NodeResult, wide: int, paint: Paint) -> str:
     name = printable(node.label).ljust(wide)
-    word = _OUTCOMES.get(node.outcome, str(node.outcome)).ljust(16)
+    word = outcome_told(node.outcome).ljust(16)
     colour = _COLOURS.get(node.outcome)
     parts = []
     if node.seconds_to_proven is not None:
@@ -104,30 +97,20 @@ def _node_line(node: NodeResult, wide: int, paint: Paint) -> str:
     return f"{name}  {paint(colour, word) if colour else word}  {'; '.join(parts)}".rstrip()
 
 
-def _failure(failure: Failure, paint: Paint) -> Iterator[str]:
-    where = f" on {printable(failure.node)}" if failure.node else ""
-    step = _PHASES.get(failure.phase, str(failure.phase))
-    yield paint("red", f"Failed{where} while {step}: {_REASONS[failure.reason]}.")
-    if failure.detail:
-        yield from _wrapped(failure.detail, indent="  ")
-    if failure.phase is Phase.CANARY:
-        yield from _wrapped(
-            "If it fails only beside the live one (a port or a file that two can't share), "
-            "--no-canary leaves the canary out.",
-            indent="  ",
-        )
-    for title, lines in (("The scheduler", failure.log), ("The kubelet", failure.journal)):
-        if lines:
-            yield f"{title} said:"
-            yield from (f"  | {printable(line)}" for line in lines[-MAX_LOG_LINES:])
+def outcome_told(outcome: NodeOutcome) -> str:
+    return _OUTCOMES.get(outcome, str(outcome))
 
 
 def conclusion(result: RolloutResult) -> str:
     """One or two sentences that are true whatever the nodes' lines say."""
     what = "Rolled back" if result.kind == "rollback" else "Applied"
     match result.exit_code:
+        case _ if result.deployment:
+            return _of_deployment(result, what)
         case exitcodes.OK if not result.changed:
             return "No node had to be changed."
+        case exitcodes.OK if not result.nodes_changed:
+            return "Objects of the cluster were changed; no node had to be."
         case exitcodes.OK:
             return f"{what}, proven and confirmed on {_labels(result, NodeOutcome.CHANGED)}."
         case exitcodes.REFUSED:
@@ -139,6 +122,26 @@ def conclusion(result: RolloutResult) -> str:
         case exitcodes.INTERRUPTED:
             return _interrupted(result)
     return f"Ended with exit code {result.exit_code}."
+
+
+def _of_deployment(result: RolloutResult, what: str) -> str:
+    title = f"Deployment {result.deployment}"
+    match result.exit_code:
+        case exitcodes.OK if not result.nodes_changed:
+            return f"Objects of the cluster were changed; {title} had not to be."
+        case exitcodes.OK:
+            return f"{what}: {title}, proven."
+        case exitcodes.REFUSED:
+            return f"{title} was not touched: its pods run on as before."
+        case exitcodes.ROLLED_BACK:
+            return f"{title} is back on what it ran before, and its pods are ready."
+        case exitcodes.INTERRUPTED:
+            return "Interrupted. " + (
+                f"Kubernetes goes on with {title}; its old pods stay until a new one is ready."
+                if _labels(result, NodeOutcome.UNPROVEN)
+                else f"{title} is as before."
+            )
+    return f"{title} is not back on what it ran before."
 
 
 def _labels(result: RolloutResult, *outcomes: NodeOutcome) -> str:
@@ -174,31 +177,39 @@ def _interrupted(result: RolloutResult) -> str:
 
 def next_command(result: RolloutResult) -> str:
     """What to type now; on the node itself where nothing else is left."""
-    labels = " ".join(printable(node.label) for node in result.nodes)
-    bad = _labels(result, NodeOutcome.NOT_RESTORED, NodeOutcome.UNPROVEN).replace(", ", " ")
-    if bad and result.failure is not None and result.failure.reason is FailureReason.LOST:
+    if result.deployment:
+        return _next_for_deployment(result)
+    lost = result.failure is not None and result.failure.reason is FailureReason.LOST
+    bad = _labels(result, NodeOutcome.NOT_RESTORED, NodeOutcome.UNPROVEN)
+    unreached = _labels(result, NodeOutcome.NOT_REACHED) if result.kind == "rollback" else ""
+    everywhere = _labels(result, *NodeOutcome)
+    if bad and lost:
         return "on the node: sudo sh /var/lib/kschedpatch/agent.sh restore"
     if bad:
-        return f"kschedpatch rollback {printable(bad)}"
+        return _command("rollback", result, bad)
     if _labels(result, NodeOutcome.LEFT_TO_NODE):
-        return f"kschedpatch status {labels}"
-    unreached = _labels(result, NodeOutcome.NOT_REACHED).replace(", ", " ")
-    if result.kind == "rollback" and unreached:
-        return f"kschedpatch rollback {printable(unreached)}"
+        return _command("status", result, everywhere)
+    if unreached:
+        return _command("rollback", result, unreached)
     if result.kind == "apply" and result.exit_code == exitcodes.OK and result.changed:
-        return f"kschedpatch rollback {labels}    # takes it back"
+        return _command("rollback", result, everywhere) + "    # takes it back"
     return ""
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    return textwrap.wrap(
-        printable(text),
-        width(),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _command(verb: str, result: RolloutResult, labels: str) -> str:
+    nodes = "" if result.reach == LOCAL else labels.replace(", ", " ")
+    return printable(" ".join(filter(None, ("kschedpatch", verb, result.reach, nodes))))
+
+
+def _next_for_deployment(result: RolloutResult) -> str:
+    """``reach`` has the nodes here: a Deployment names none."""
+    words = ("kschedpatch rollback", "--deployment", result.deployment, result.reach)
+    command = printable(" ".join(filter(None, words)))
+    if _labels(result, NodeOutcome.NOT_RESTORED, NodeOutcome.UNPROVEN):
+        return command
+    if result.kind == "apply" and result.exit_code == exitcodes.OK and result.changed:
+        return f"{command}    # takes it back"
+    return ""
 
 
 def result_data(result: RolloutResult) -> dict[str, Any]:
@@ -225,8 +236,14 @@ def result_data(result: RolloutResult) -> dict[str, Any]:
             "reason": str(failure.reason),
             "detail": failure.detail,
             "log": list(failure.log),
+            "meaning": meanings(failure.log),
             "journal": list(failure.journal),
+            "lines": list(failure.lines),
         },
+        "objects": [
+            {"object": item.title, "action": str(item.action), "why": item.why or None}
+            for item in result.objects
+        ],
         "leftovers": list(result.leftovers),
         "notes": list(result.notes),
         "conclusion": conclusion(result),

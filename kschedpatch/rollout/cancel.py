@@ -50,6 +50,10 @@ class Cancel:
         if self.requested:
             raise Cancelled
 
+    def wait(self, seconds: float) -> bool:
+        """At most so long; True where a stop was asked for."""
+        return self._asked.wait(seconds)
+
     def run(self, work: Callable[[], T], *, to_its_end: bool = False) -> T:
         """The work's result. Where it may be left alone, a request to stop is obeyed at once; what
         has begun ``to_its_end`` is waited for, and only a second request leaves it."""

@@ -8,6 +8,7 @@ from kschedpatch.model.events import Phase
 from kschedpatch.model.rollout import Failure, FailureReason
 from kschedpatch.node.agent import Code, VerbFailed
 from kschedpatch.node.errors import NodeError
+from kschedpatch.rollout.bringing import NotBrought
 
 _BY_CODE = {
     Code.LOCKED: FailureReason.LOCKED,
@@ -22,6 +23,11 @@ _BY_REASON = {
     "refused": FailureReason.REFUSED,
     "denied": FailureReason.DENIED,
     "timeout": FailureReason.NOT_READY,
+    "pull": FailureReason.IMAGE,
+    "pull-timeout": FailureReason.IMAGE,
+    "upload": FailureReason.IMAGE,
+    "damaged": FailureReason.IMAGE,
+    "import": FailureReason.IMAGE,
     "preflight": FailureReason.PREFLIGHT,
     "disk": FailureReason.DISK,
     "room": FailureReason.ROOM,
@@ -52,6 +58,8 @@ def failure_of(label: str, phase: Phase, error: Exception) -> Failure:
         return Failure(label, phase, FailureReason.LOST, str(error))
     if isinstance(error, ApiRefused):
         return Failure(label, phase, FailureReason.RBAC, str(error))
+    if isinstance(error, NotBrought):
+        return Failure(label, phase, FailureReason.IMAGE, str(error))
     if isinstance(error, NoRoom):
         return Failure(label, phase, FailureReason.ROOM, str(error))
     return Failure(label, phase, FailureReason.OTHER, f"{type(error).__name__}: {error}")

@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
+from kschedpatch.cluster.kubectl import Kubectl
+from kschedpatch.core.kubeadm.unpatching import with_peers
 from kschedpatch.model.events import Event, Listener, Phase, State, nobody
-from kschedpatch.model.facts import NodeFacts
+from kschedpatch.model.facts import Hashes, NodeFacts
 from kschedpatch.model.nodeaddress import NodeAddress
 from kschedpatch.node.agent import Agent, Kept, VerbFailed
 from kschedpatch.node.become import Become
@@ -50,28 +52,31 @@ class Fleet:
         opened: Callable[[NodeAddress], Agent],
         listener: Listener = nobody,
     ) -> None:
-        self._opened = opened
+        self.opened = opened
         self.listener = listener
+        self.addresses: tuple[NodeAddress, ...] = ()
         self.failures: dict[str, NodeError | VerbFailed] = {}
         self.members: tuple[Member, ...] = ()
         self.facts: tuple[NodeFacts, ...] = ()
         self.add(addresses)
 
     def add(self, addresses: Sequence[NodeAddress]) -> None:
+        self.addresses += tuple(addresses)
+
         def one(address: NodeAddress) -> Member | None:
             label = address.label or address.host
             self.listener(Event(Phase.CONNECT, State.STARTED, label))
             try:
-                member = Member(address, self._opened)
+                member = Member(address, self.opened)
             except NodeError as error:
-                self._failed(Phase.CONNECT, label, error)
+                self.failed(Phase.CONNECT, label, error)
                 return None
             self.listener(Event(Phase.CONNECT, State.DONE, label))
             return member
 
         self.members += tuple(m for m in in_parallel(one, addresses) if m is not None)
 
-    def _failed(self, phase: Phase, label: str, error: NodeError | VerbFailed) -> None:
+    def failed(self, phase: Phase, label: str, error: NodeError | VerbFailed) -> None:
         self.failures[label] = error
         self.listener(Event(phase, State.FAILED, label, str(error)))
 
@@ -79,25 +84,36 @@ class Fleet:
         return next(member for member in self.members if member.label == label)
 
     def look(
-        self, paths: Sequence[str] = (), images: Sequence[str] = (), *, api: bool = True
+        self,
+        paths: Sequence[str] = (),
+        images: Sequence[str] = (),
+        *,
+        api: bool = True,
+        hashes: Hashes = Hashes.CURRENT,
     ) -> tuple[NodeFacts, ...]:
         """Facts of every node that answers; the others are in ``failures``."""
 
         def one(member: Member) -> NodeFacts | None:
             self.listener(Event(Phase.FACTS, State.STARTED, member.label))
             try:
-                facts = member.agent.facts(paths, images, api=api)
+                facts = member.agent.facts(paths, images, api=api, hashes=hashes)
             except (NodeError, VerbFailed) as error:
-                self._failed(Phase.FACTS, member.label, error)
+                self.failed(Phase.FACTS, member.label, error)
                 return None
             self.listener(Event(Phase.FACTS, State.DONE, member.label))
             return facts
 
-        self.facts = tuple(f for f in in_parallel(one, self.members) if f is not None)
+        self.facts = with_peers([f for f in in_parallel(one, self.members) if f is not None])
         return self.facts
 
     def kept(self, label: str, run: str) -> Kept:
         return self.member(label).agent.kept(run)
+
+    def kubectl(self) -> Kubectl:
+        """On a node that gets answers."""
+        answered = {f.label for f in self.facts if f.api_answers}
+        chosen = next((m for m in self.members if m.label in answered), self.members[0])
+        return Kubectl(chosen.agent)
 
     def discover(self) -> tuple[NodeAddress, ...]:
         """Control-plane nodes that the first one knows and that are not connected yet; reached by

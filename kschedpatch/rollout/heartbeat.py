@@ -15,7 +15,9 @@ class Heartbeat:
 
     def __init__(self, run: str, extent: int) -> None:
         self._run = run
-        self._pause = max(0.5, extent / 5)
+        # Many within the extent: some may be late or lost, and the nodes of a sandbox count faster
+        # than the operator does.
+        self._pause = max(0.5, extent / 15)
         self._ends: dict[str, threading.Event] = {}
         self._lost: dict[str, str] = {}
 

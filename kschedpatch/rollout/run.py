@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from kschedpatch.cluster import lease
-from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
-from kschedpatch.cluster.objects import BroughtObjects
+from kschedpatch.cluster.kubectl import Kubectl
 from kschedpatch.cluster.probe import ProbeFailed, probe
 from kschedpatch.model import exitcodes
+from kschedpatch.model.clusterplan import ClusterPlan
 from kschedpatch.model.events import Event, Phase, State
-from kschedpatch.model.plan import ClusterObject
+from kschedpatch.model.persistplan import PersistPlan
 from kschedpatch.model.rollout import (
     Failure,
     FailureReason,
@@ -25,10 +25,14 @@ from kschedpatch.model.rollout import (
 from kschedpatch.node.agent import VerbFailed
 from kschedpatch.node.errors import NodeError
 from kschedpatch.rollout.cancel import Abandoned, Cancel, Cancelled
+from kschedpatch.rollout.change import Change
 from kschedpatch.rollout.failures import StepFailed, failure_of
 from kschedpatch.rollout.fleet import Fleet, in_parallel
 from kschedpatch.rollout.heartbeat import Heartbeat
-from kschedpatch.rollout.turn import Change, Reached, Turn
+from kschedpatch.rollout.objects import ObjectsPart
+from kschedpatch.rollout.persisting import PersistPart
+from kschedpatch.rollout.podprobe import PodProbe, send_through
+from kschedpatch.rollout.turn import Reached, Turn
 
 
 class Run:
@@ -41,8 +45,10 @@ class Run:
         settings: RolloutSettings,
         cancel: Cancel,
         *,
-        objects: Sequence[ClusterObject] = (),
+        cluster: ClusterPlan | None = None,
         probed_scheduler: str | None = None,
+        pods: PodProbe | None = None,
+        persist: PersistPlan | None = None,
     ) -> None:
         self.run = run
         self.kind = kind
@@ -50,8 +56,8 @@ class Run:
         self.settings = settings
         self.cancel = cancel
         self.listener = fleet.listener
-        self.objects = objects
         self.probed_scheduler = probed_scheduler
+        self.pods = pods
         self.turns = [
             Turn(run, kind, fleet.member(c.label), c, settings, fleet.listener, cancel)
             for c in changes
@@ -59,8 +65,10 @@ class Run:
         self.heartbeat = Heartbeat(run, settings.confirm_timeout)
         self.failure: Failure | None = None
         self.notes: list[str] = []
-        self.leftovers: tuple[str, ...] = ()
-        self._brought: BroughtObjects | None = None
+        plan = cluster or ClusterPlan()
+        self.objects = ObjectsPart(run, plan, fleet, self.turns, settings, cancel)
+        members = [turn.member for turn in self.turns]
+        self.persist = PersistPart(run, persist or PersistPlan(), fleet, members, settings)
 
     def execute(self) -> RolloutResult:
         try:
@@ -75,17 +83,21 @@ class Run:
             exit_code=code,
             nodes=tuple(_result(turn) for turn in self.turns),
             failure=self.failure,
-            leftovers=self.leftovers,
-            notes=tuple(self.notes),
+            leftovers=self.objects.leftovers,
+            notes=(*self.notes, *self.objects.notes, *self.persist.notes),
+            objects=tuple(self.objects.results),
         )
 
     def _forward(self) -> int:
         try:
             self._prepare()
-            self._prove()
-            self._change_all()
-            self._probe()
-            self._confirm_all()
+            if self.changes_nodes:
+                self._prove()
+                self._change_all()
+                self._probe()
+            self._persist()
+            if self.changes_nodes:
+                self._confirm_all()
         except StepFailed as error:
             self.failure = error.failure
             return self._back()
@@ -96,11 +108,17 @@ class Run:
             # 130 says that everything is as before: not so where a node was lost on the way back.
             code = self._back()
             return code if code == exitcodes.NOT_RESTORED else exitcodes.INTERRUPTED
+        self.objects.settle()
         for turn in self.turns:
             # Confirmed is confirmed: what is left to tidy up, the dead man does if need be.
             with suppress(StepFailed):
                 turn.finish()
         return exitcodes.OK
+
+    @property
+    def changes_nodes(self) -> bool:
+        """Otherwise only objects of the cluster: the nodes are locked, and keep what is done."""
+        return any(t.change.before_sha256 != t.change.after_sha256 for t in self.turns)
 
     # Forward.
 
@@ -109,6 +127,7 @@ class Run:
         for turn in sorted(self.turns, key=lambda t: t.change.machine_id):
             self._do(turn.lock, to_its_end=True)
             self.heartbeat.start(turn.member)
+        self._everywhere(Turn.bring)
         self._everywhere(Turn.stage)
         self._everywhere(Turn.preflight)
         self._bring_objects()
@@ -136,27 +155,14 @@ class Run:
         self._do(every, to_its_end=to_its_end)
 
     def _kubectl(self) -> Kubectl:
-        # Without a turn no manifest differs, and still the objects may have to be brought.
-        member = self.turns[0].member if self.turns else self.fleet.members[0]
-        return Kubectl(member.agent)
+        return self.fleet.kubectl()
 
     def _bring_objects(self) -> None:
-        if not self.objects:
+        if self.kind == "rollback":
+            self._do(self.objects.bring_as_far_as_it_goes, to_its_end=True)
             return
-        brought = self._brought = BroughtObjects(self._kubectl())
-        label = self.turns[0].label if self.turns else ""
-
-        def bring() -> None:
-            self.listener(Event(Phase.OBJECTS, State.STARTED))
-            try:
-                brought.bring(self.objects)
-            except (ApiRefused, NodeError, VerbFailed) as error:
-                failure = failure_of(label, Phase.OBJECTS, error)
-                self.listener(Event(Phase.OBJECTS, State.FAILED, "", failure.detail))
-                raise StepFailed(failure) from error
-            self.listener(Event(Phase.OBJECTS, State.DONE))
-
-        self._do(bring, to_its_end=True)
+        self._do(self.objects.bring, to_its_end=True)
+        self._do(self.objects.wait)
 
     def _prove(self) -> None:
         """Canaries on all nodes before the first is switched: what fails on any of them has touched
@@ -181,6 +187,8 @@ class Run:
         def ask() -> None:
             try:
                 said = probe(self._kubectl(), self.run, name, self._still_stand)
+                if said.answered:
+                    self._send_pods()
             except ProbeFailed as error:
                 self.listener(Event(Phase.PROBE, State.FAILED, "", str(error)))
                 failure = Failure("", Phase.PROBE, FailureReason.PROBE, str(error))
@@ -191,7 +199,19 @@ class Run:
                 self.notes.append(f"the probe was left out: {said.detail}")
             self.listener(Event(Phase.PROBE, state, "", said.detail))
 
-        self._do(ask)
+        # Pods that run have to be deleted before anything else happens.
+        self._do(ask, to_its_end=self.pods is not None)
+
+    def _send_pods(self) -> None:
+        if self.pods is None:
+            return
+
+        def say(text: str) -> None:
+            self.listener(Event(Phase.PROBE, State.PROGRESS, "", text))
+
+        ways = [Kubectl(turn.member.agent) for turn in self.turns]
+        hosts = [name for turn in self.turns for name in (turn.hostname, turn.change.node_name)]
+        self.notes += send_through(self.pods, ways, hosts, say, self.cancel.check)
 
     def _still_stand(self) -> None:
         for error in in_parallel(Turn.fallen, self.turns):
@@ -205,6 +225,12 @@ class Run:
         if not leader or leader in {turn.hostname for turn in self.turns}:
             return []
         return [f"{leader} leads, which was left out: the probe says nothing of the new scheduler"]
+
+    def _persist(self) -> None:
+        if self.kind == "rollback":
+            self._do(self.persist.put_as_far_as_it_goes, to_its_end=True)
+        else:
+            self._do(self.persist.put, to_its_end=True)
 
     def _confirm_all(self) -> None:
         """Over fresh connections: what proves nothing is that the old ones still hang together."""
@@ -257,17 +283,20 @@ class Run:
                 self.heartbeat.stop(turn.label)
                 with suppress(StepFailed):
                     turn.unlock()
-        if self._brought is not None and not any(
-            t.outcome is NodeOutcome.CHANGED for t in self.turns
-        ):
-            self.leftovers = self._brought.undo()
+        bad = (NodeOutcome.NOT_RESTORED, NodeOutcome.LEFT_TO_NODE)
+        # A rollback that could not be seen through may well stand: then the ledgers decide later.
+        stands = bad if self.kind == "rollback" else ()
+        if any(t.outcome in (NodeOutcome.CHANGED, *stands) for t in self.turns):
+            self.objects.keep()
+        else:
+            self.persist.undo()
+            self.objects.undo()
         if kept:
             names = ", ".join(t.label for t in kept)
             self.notes.append(
                 f"{names}: already confirmed when another node failed. The cluster is mixed: "
                 "close it with another apply, or with rollback"
             )
-        bad = (NodeOutcome.NOT_RESTORED, NodeOutcome.LEFT_TO_NODE)
         if any(t.outcome in bad for t in self.turns) or kept:
             return exitcodes.NOT_RESTORED
         # A switch that was refused, or did not begin, has left the node as it was.
@@ -294,8 +323,7 @@ class Run:
         self.failure = self.failure or Failure(
             "", Phase.RESTORE, FailureReason.INTERRUPTED, "stopped on request, twice"
         )
-        if self._brought is not None:
-            self.leftovers = tuple(item.title for item in self.objects)
+        self.objects.abandoned()
         return exitcodes.INTERRUPTED
 
 

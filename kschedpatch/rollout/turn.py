@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from kschedpatch.cluster import room
 from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
 from kschedpatch.core.fleet.canary import RUN_MARK
 from kschedpatch.model.events import Event, Listener, Phase, State
-from kschedpatch.model.fleetplan import Canary, Health, Preflight
-from kschedpatch.model.plan import Generation
+from kschedpatch.model.fleetplan import Canary
 from kschedpatch.model.rollout import NodeOutcome, RolloutSettings
 from kschedpatch.node.agent import Agent, VerbFailed
-from kschedpatch.node.errors import NodeError
+from kschedpatch.node.errors import NodeError, Stopped
+from kschedpatch.rollout.bringing import Meter, NotBrought, Telling, bring_image, hold_image
 from kschedpatch.rollout.cancel import Abandoned, Cancel
+from kschedpatch.rollout.change import Change
 from kschedpatch.rollout.failures import StepFailed, failure_of
 from kschedpatch.rollout.fleet import Member
 
@@ -26,34 +28,6 @@ T = TypeVar("T")
 #: Where a restored scheduler is looked at: it has proven itself before.
 _SETTLE_AGAIN = 1.0
 _PAUSE = 1.0
-
-
-class Change(NamedTuple):
-    """What is to become of one node's manifest, by an apply or a rollback alike."""
-
-    label: str
-    node_name: str
-    machine_id: str
-    before_sha256: str
-    after: str
-    after_sha256: str
-    generation: Generation | None
-    health: Health
-    health_before: Health
-    preflight: Preflight | None
-    image_before: str
-    leads: bool
-    patch_name: str
-    patch_text: str
-    canary: Canary | None = None
-    no_canary: str = ""
-    """Why there can be none."""
-    lease: str = ""
-    """The live scheduler's, ``namespace/name``; empty where it has none."""
-    hostname: str = ""
-    """By it the lease names its holder."""
-    in_place: bool = False
-    """The scheduler that stands there does not work: there is nothing to go back to."""
 
 
 class Reached(IntEnum):
@@ -107,7 +81,10 @@ class Turn:
         self._tell(phase, State.STARTED)
         try:
             yield lambda text: self._tell(phase, State.PROGRESS, text)
-        except (VerbFailed, NodeError, room.NoRoom) as error:
+        except Stopped:
+            self.cancel.check()
+            raise
+        except (VerbFailed, NodeError, room.NoRoom, NotBrought) as error:
             failure = failure_of(self.label, phase, error)
             self._tell(phase, State.FAILED, failure.detail)
             raise StepFailed(failure) from error
@@ -115,6 +92,9 @@ class Turn:
 
     def _tell(self, phase: Phase, state: State, text: str = "") -> None:
         self.listener(Event(phase, state, self.label, text))
+
+    def _sent(self, phase: Phase, text: str, sent: int, size: int) -> None:
+        self.listener(Event(phase, State.PROGRESS, self.label, text, sent / max(size, 1)))
 
     # Forward. What may have happened counts as happened: a cut call has an unknown outcome.
 
@@ -132,11 +112,43 @@ class Turn:
             if former:
                 say(f"took over from {former}, whose time is over; it had changed nothing")
 
+    def bring(self) -> None:
+        """The planned image, before anything else: a slow or failing registry costs nothing."""
+        change = self.change
+        if change.preflight is None:
+            return
+        with self._step(Phase.IMAGE) as say:
+            bring_image(
+                self.member,
+                self.run,
+                change.preflight.image,
+                change.archive,
+                self.settings.pull_timeout,
+                self.cancel,
+                Telling(say, partial(self._sent, Phase.IMAGE)),
+            )
+            if self.kind == "apply" and change.image_before not in ("", change.preflight.image):
+                hold_image(self.member, self.run, change.image_before, say)
+
     def stage(self) -> None:
         change = self.change
+        meters: dict[str, Meter] = {}
+
+        def on_sent(name: str, sent: int, size: int) -> None:
+            if name not in meters:
+                meters[name] = Meter(name, 0, partial(self._sent, Phase.STAGE), self.cancel)
+            meters[name](sent, size)
+
         with self._step(Phase.STAGE) as say:
-            agent = self.member.agent
-            agent.stage(self.run, change.after, change.patch_text, change.generation, say)
+            self.member.agent.stage(
+                self.run,
+                change.after,
+                change.patch_text,
+                change.generation,
+                say,
+                on_sent,
+                change.base,
+            )
 
     def preflight(self) -> None:
         trial = self.change.preflight
@@ -290,7 +302,8 @@ class Turn:
                     ),
                 )
                 self.outcome = NodeOutcome.RESTORED
-                self.seconds_to_restored = time.monotonic() - began - _SETTLE_AGAIN
+                # Not below zero: the nodes of a sandbox settle in less time than they say.
+                self.seconds_to_restored = max(0.0, time.monotonic() - began - _SETTLE_AGAIN)
         except StepFailed as error:
             lost = isinstance(error.__cause__, NodeError)
             self.outcome = NodeOutcome.LEFT_TO_NODE if lost else NodeOutcome.NOT_RESTORED

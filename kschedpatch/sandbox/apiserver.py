@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from kschedpatch.sandbox import serverside
+
 Object = dict[str, Any]
 
 
@@ -33,7 +35,13 @@ _KINDS = [
     Kind("Secret", "secrets", ""),
     Kind("Event", "events", ""),
     Kind("Deployment", "deployments", "apps"),
+    Kind("ReplicaSet", "replicasets", "apps"),
     Kind("DaemonSet", "daemonsets", "apps"),
+    Kind("StatefulSet", "statefulsets", "apps"),
+    Kind("Job", "jobs", "batch"),
+    Kind("CronJob", "cronjobs", "batch"),
+    Kind("PersistentVolumeClaim", "persistentvolumeclaims", ""),
+    Kind("EndpointSlice", "endpointslices", "discovery.k8s.io"),
     Kind("Lease", "leases", "coordination.k8s.io"),
     Kind("Role", "roles", "rbac.authorization.k8s.io"),
     Kind("RoleBinding", "rolebindings", "rbac.authorization.k8s.io"),
@@ -80,6 +88,19 @@ class ApiServer:
         self.is_up = True
         self._objects: dict[tuple[str, str, str], Object] = {}
         self._versions = itertools.count(1000)
+        self._applied: dict[tuple[str, str, str], Object] = {}
+        """What was applied server-side last: what is not in the next one goes."""
+        self._owned: dict[tuple[str, str, str], dict[str, set[serverside.Path]]] = {}
+
+    def knows(self, api_version: str, kind: str) -> bool:
+        """A kind of its own, or one that a definition has brought."""
+        group = api_version.rpartition("/")[0]
+        if any(known.name == kind and known.group == group for known in _KINDS):
+            return True
+        return any(
+            (item["spec"]["group"], item["spec"]["names"]["kind"]) == (group, kind)
+            for item in self.all("CustomResourceDefinition")
+        )
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object:
         found = self._objects.get(self._key(kind, name, namespace))
@@ -103,11 +124,12 @@ class ApiServer:
             raise ApiError("AlreadyExists", f'{kind_called(kind).full} "{name}" already exists')
         return self._store(item, None)
 
-    def replace(self, item: Object) -> Object:
+    def replace(self, item: Object, manager: str = "kubectl-edit") -> Object:
         """As an update: the resourceVersion, where it is given, must be the present one."""
         present = self.get(*_identity(item))
         _guard(item, present)
-        return self._store(item, present)
+        kept = {"status": present["status"]} if "status" in present else {}
+        return self._store({**kept, **item}, present, manager)
 
     def patch(self, kind: str, name: str, namespace: str, patch: Object) -> bool:
         """A merge patch, with the same guard; whether it changed anything."""
@@ -130,11 +152,54 @@ class ApiServer:
             return present, "unchanged"
         return self._store(merged, present), "configured"
 
-    def delete(self, kind: str, name: str, namespace: str = "") -> None:
-        if self._objects.pop(self._key(kind, name, namespace), None) is None:
-            raise ApiError("NotFound", f'{kind_called(kind).full} "{name}" not found')
+    def apply_server_side(
+        self, item: Object, manager: str, *, dry: bool = False, force: bool = True
+    ) -> Object:
+        """What the last one of this manager had, and this one has not, goes. What others have set
+        to something else is taken by force only."""
+        kind, name, namespace = _identity(item)
+        key = self._key(kind, name, namespace)
+        space = namespace or "default"
+        if kind_called(kind).is_namespaced and self.find("Namespace", space) is None:
+            raise ApiError("NotFound", f'namespaces "{space}" not found')
+        present = self.find(kind, name, namespace)
+        former = self._applied.get(key, {})
+        if not force:
+            self._refuse_conflicts(key, present or {}, item, manager)
+        wanted: Object = serverside.merged(serverside.without(present or {}, former, item), item)
+        if kind == "ClusterRoleBinding" and present and present["roleRef"] != wanted["roleRef"]:
+            words = f'ClusterRoleBinding "{name}" is invalid: roleRef: cannot change roleRef'
+            raise ApiError("Invalid", words)
+        if dry:
+            return wanted
+        self._applied[key] = copy.deepcopy(item)
+        if present is not None and present == wanted:
+            return present
+        return self._store(wanted, present, manager)
 
-    def _store(self, item: Object, present: Object | None) -> Object:
+    def _refuse_conflicts(
+        self, key: tuple[str, str, str], present: Object, item: Object, manager: str
+    ) -> None:
+        there = serverside.leaves(present)
+        others: dict[str, list[serverside.Path]] = {}
+        for path, value in serverside.leaves(item).items():
+            if path in there and there[path] != value:
+                for owner, paths in self._owned.get(key, {}).items():
+                    if owner != manager and path in paths:
+                        others.setdefault(owner, []).append(path)
+        if others:
+            raise ApiError("Conflict", serverside.told(others))
+
+    def delete(self, kind: str, name: str, namespace: str = "") -> None:
+        key = self._key(kind, name, namespace)
+        if self._objects.pop(key, None) is None:
+            raise ApiError("NotFound", f'{kind_called(kind).full} "{name}" not found')
+        self._applied.pop(key, None)
+        self._owned.pop(key, None)
+        if key[0] == "namespaces":
+            self._objects = {k: item for k, item in self._objects.items() if k[1] != name}
+
+    def _store(self, item: Object, present: Object | None, manager: str = "kubectl-edit") -> Object:
         kind, name, namespace = _identity(item)
         stored = copy.deepcopy(item)
         metadata = stored["metadata"]
@@ -145,8 +210,35 @@ class ApiServer:
         metadata["creationTimestamp"] = former.get("creationTimestamp") or created
         if kind_called(kind).is_namespaced:
             metadata["namespace"] = namespace or "default"
+        if present is None or _content(stored) != _content(present):
+            metadata["generation"] = former.get("generation", 0) + 1
+            others = [e for e in former.get("managedFields") or () if e["manager"] != manager]
+            entry: Object = {"manager": manager, "operation": "Update"}
+            owned = self._taken(stored, present, manager)
+            entry["fieldsV1"] = serverside.tree(owned[manager])
+            for other in others:
+                other["fieldsV1"] = serverside.tree(owned.get(other["manager"], set()))
+            entry["time"] = metadata["resourceVersion"]  # a stamp that no second write shares
+            metadata["managedFields"] = [*others, entry]
+        else:
+            for own in ("generation", "managedFields"):
+                if own in former:
+                    metadata[own] = former[own]
         self._objects[self._key(kind, name, namespace)] = stored
         return copy.deepcopy(stored)
+
+    def _taken(
+        self, stored: Object, present: Object | None, manager: str
+    ) -> dict[str, set[serverside.Path]]:
+        """What a writer has changed is his from then on, and nobody else's."""
+        before = serverside.leaves(_content(present)) if present is not None else {}
+        now = serverside.leaves(_content(stored))
+        changed = {path for path, value in now.items() if before.get(path, now) != value}
+        owned = self._owned.setdefault(self._key(*_identity(stored)), {})
+        for paths in owned.values():
+            paths.difference_update(changed)
+        owned[manager] = (owned.get(manager, set()) & now.keys()) | changed
+        return owned
 
     @staticmethod
     def _key(kind: str, name: str, namespace: str) -> tuple[str, str, str]:
@@ -157,6 +249,13 @@ class ApiServer:
 def _identity(item: Object) -> tuple[str, str, str]:
     metadata = item.get("metadata") or {}
     return str(item.get("kind")), str(metadata.get("name", "")), metadata.get("namespace") or ""
+
+
+def _content(item: Object) -> Object:
+    """What people write: neither status nor what the server counts."""
+    own = {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"}
+    metadata = {key: value for key, value in item["metadata"].items() if key not in own}
+    return {**{k: v for k, v in item.items() if k != "status"}, "metadata": metadata}
 
 
 def _guard(item: Object, present: Object) -> None:

@@ -38,7 +38,17 @@ class Verdict(NamedTuple):
         return (f'E1116 20:00:00.000000       1 run.go:72] "command failed" err="{escaped}"',)
 
 
-def verdict(flags: Mapping[str, str], minor: int, *, stock: bool, read: ReadFile) -> Verdict:
+def verdict(
+    flags: Mapping[str, str],
+    minor: int,
+    *,
+    stock: bool,
+    read: ReadFile,
+    in_cluster: bool = False,
+) -> Verdict:
+    """``in_cluster``: a ServiceAccount's token does where no kubeconfig is named. So does an
+    address for it."""
+    in_cluster = in_cluster or "master" in flags
     for name in flags:
         unknown = name not in KNOWN_FLAGS or minor >= REMOVED_FLAGS.get(name, 10_000)
         # A scheduler of somebody's own may have flags of its own.
@@ -46,7 +56,8 @@ def verdict(flags: Mapping[str, str], minor: int, *, stock: bool, read: ReadFile
             return Verdict(f"unknown flag: --{name}", is_flag_problem=True)
     path = flags.get("config")
     if not path:
-        return _kubeconfig(flags.get("kubeconfig", ""), {}, read)
+        named = flags.get("kubeconfig", "")
+        return Verdict() if in_cluster and not named else _kubeconfig(named, {}, read)
     data = read(path)
     if data is None:
         return Verdict(f"open {path}: no such file or directory")
@@ -58,7 +69,10 @@ def verdict(flags: Mapping[str, str], minor: int, *, stock: bool, read: ReadFile
         return Verdict(problem)
     value = reading.config.value
     connection = value.get("clientConnection") or {}
-    found = _kubeconfig(str(connection.get("kubeconfig") or ""), value, read)
+    named = str(connection.get("kubeconfig") or "")
+    if in_cluster and not named:
+        return _extenders(value, read)
+    found = _kubeconfig(named, value, read)
     return found if found.problem else _extenders(value, read)
 
 

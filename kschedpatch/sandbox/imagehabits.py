@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kschedpatch.core.kubeversions import image_is_stock
 from kschedpatch.model.kubeversion import version_of_image
 
 MAIN_POD = "kube-scheduler"
@@ -25,6 +26,10 @@ class Habits(NamedTuple):
     crash_after: float | None = None
     breaks_on_first_pod: bool = False
     """It panics when it leads and has a pod to schedule: no standby ever shows that."""
+    stamps_pods: bool = False
+    """A score plugin of its own writes Scheduler-Timestamp to each pod that it scores nodes for."""
+    books_mps: bool = False
+    """It has GPUMPSPlugin, which says so when a pod with the MPS annotation gets its node."""
     fills_caches: float | None = None
     """Seconds from its open port to its first attempt to lead; usually some tenths of one."""
     speaks_as_1_35: bool = False
@@ -40,9 +45,16 @@ def habits(image: str, pod: str) -> Habits:
         needs_role=role[1] if role else "",
         crash_after=_crash_after(image, pod),
         breaks_on_first_pod="breaks-on-first-pod" in image,
+        stamps_pods="stamps-pods" in image,
+        books_mps="gpumps" in image and has_plugins_of_its_own(image),
         fills_caches=_seconds(image, r"fills-caches-(\d+)"),
         speaks_as_1_35=version is not None and version.minor >= 35,
     )
+
+
+def has_plugins_of_its_own(image: str) -> bool:
+    """Any that a configuration names: for all that a sandbox knows, they were compiled in."""
+    return not image_is_stock(image) and "without-plugin" not in image
 
 
 def _crash_after(image: str, pod: str) -> float | None:

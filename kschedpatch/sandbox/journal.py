@@ -41,6 +41,15 @@ class Journal:
         else:
             self.klog("E", "file_linux.go:61", f'"Unable to process watch event" err={quoted}')
 
+    def vanished(self, path: str, pod: str) -> None:
+        """The directory is read anew between the removal of a file and the event of it."""
+        missing = _quoted(f"stat {path}: no such file or directory")
+        self.klog(
+            "E", "file.go:176", f'"Could not get metadata" err={missing} path={_quoted(path)}'
+        )
+        problem = _quoted(f"the pod with key {pod} doesn't exist in cache")
+        self.klog("E", "file.go:108", f'"Unable to process watch event" err={problem}')
+
     def denied(self, pod: str, uid: str, reason: str, message: str) -> None:
         text = f'"Pod admission denied" podUID="{uid}" pod="{pod}" reason="{reason}"'
         self.klog("I", "kubelet.go:2420", f"{text} message={_quoted(message)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -58,4 +59,6 @@ def _values(path: str, value: Any) -> Iterator[Any]:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict | list):
+        return json.dumps(value)
     return "" if value is None else str(value)

@@ -16,7 +16,10 @@ from kschedpatch.sandbox.requests import Reply
 _WITH_VALUE = frozenset(
     """-n --namespace -o --output -f --filename -l --selector -p --patch --type --as --as-group
     --timeout --for --raw --kubeconfig --request-timeout --cache-dir --field-manager --context
-    --field-selector --subresource""".split()
+    --field-selector --subresource --dry-run -c --container""".split()
+)
+_OF_EVERY_VERB = frozenset(
+    "-n --namespace --as --as-group --kubeconfig --request-timeout --cache-dir --context".split()
 )
 
 
@@ -44,14 +47,37 @@ def parse(arguments: Iterable[str]) -> Call:
     return Call(tuple(words), options)
 
 
+def _flag_before_verb(arguments: Iterable[str]) -> str:
+    """Before the verb the real one takes only flags that every verb has."""
+    words = iter(arguments)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if not word.startswith("-"):
+            return ""
+        if name not in _OF_EVERY_VERB:
+            return word
+        if not equals:
+            next(words, "")
+    return ""
+
+
 class Kubectl:
     def __init__(self, api: ApiServer) -> None:
         self._api = api
         self.denied: set[tuple[str, str]] = set()
         """(verb, resource) pairs that ``auth can-i`` answers with no."""
+        self.reviews = 0
+        self.version = "v1.34.2"
+        self.logs: dict[tuple[str, str], tuple[str, ...]] = {}
+        """Lines by namespace and name of a pod."""
+        self.calls: list[tuple[str, ...]] = []
 
     def run(self, arguments: tuple[str, ...], stdin: bytes) -> Reply:
+        self.calls.append(arguments)
         call = parse(arguments)
+        early = _flag_before_verb(arguments)
+        if early:
+            return Reply(1, "", f"Error: flags cannot be placed before plugin name: {early}\n")
         verb = call.words[0] if call.words else ""
         if verb == "version" and call.options.get("--client"):
             return Reply(0, "Client Version: simulated\n")
@@ -67,7 +93,7 @@ class Kubectl:
 
     def _verb(self, verb: str, call: Call, stdin: bytes) -> Reply:
         if verb == "get":
-            return self._get(call)
+            return self._get(call, stdin)
         if verb in {"apply", "create", "replace"}:
             return self._write(verb, call, stdin)
         if verb == "delete":
@@ -77,11 +103,35 @@ class Kubectl:
         if verb == "auth":
             asked = (call.words[2], call.words[3].split("/")[0].split(".")[0])
             return Reply(1, "no\n") if asked in self.denied else Reply(0, "yes\n")
-        if verb in {"wait", "rollout", "version", "api-resources", "label", "annotate"}:
+        if verb == "version":
+            return Reply(0, json.dumps({"serverVersion": {"gitVersion": self.version}}) + "\n")
+        if verb == "logs":
+            return self._logs(call)
+        if verb in {"wait", "rollout", "api-resources", "label", "annotate"}:
             return Reply(0)
         return Reply(1, "", f'error: unknown command "{verb}" for "kubectl"\n')
 
-    def _get(self, call: Call) -> Reply:
+    def _logs(self, call: Call) -> Reply:
+        namespace, name = call.option("-n", "--namespace", default="default"), call.words[1]
+        self._api.get("Pod", name, namespace)
+        return Reply(0, "".join(f"{line}\n" for line in self.logs.get((namespace, name), ())))
+
+    def _get_named_in_file(self, call: Call, stdin: bytes) -> Reply:
+        found, unknown = [], []
+        for item in _objects(stdin):
+            if not self._api.knows(str(item["apiVersion"]), str(item["kind"])):
+                unknown.append(_no_match(item))
+                continue
+            metadata = item["metadata"]
+            there = self._api.find(item["kind"], metadata["name"], metadata.get("namespace", ""))
+            if there is not None:
+                found.append(there)
+        shown = _shown(found[0] if len(found) == 1 else _list(found), found, call) if found else ""
+        return Reply(1 if unknown else 0, shown, "".join(unknown))
+
+    def _get(self, call: Call, stdin: bytes) -> Reply:
+        if call.option("-f", "--filename"):
+            return self._get_named_in_file(call, stdin)
         raw = call.option("--raw")
         if raw:
             return self._raw(raw)
@@ -102,9 +152,10 @@ class Kubectl:
                 return Reply(0)
             shown: Any = items[0] if len(names) == 1 else _list(items)
             return Reply(0, _shown(shown, items, call))
-        if not kind_called(kind).is_namespaced:
-            namespace = None
-        items = list(self._api.all(kind, namespace))
+        items = []
+        for one in kind.split(","):
+            within = namespace if kind_called(one).is_namespaced else None
+            items += self._api.all(one, within)
         selector = call.option("-l", "--selector")
         items = [item for item in items if _selected(item, selector)]
         items = [item for item in items if _field(item, call.option("--field-selector"))]
@@ -124,24 +175,44 @@ class Kubectl:
     def _write(self, verb: str, call: Call, stdin: bytes) -> Reply:
         lines, shown = [], []
         for item in _objects(stdin):
+            if item.get("kind") == "SubjectAccessReview":
+                shown.append(self._reviewed(item))
+                continue
             namespace = call.option("-n", "--namespace")
             if namespace:
                 item["metadata"].setdefault("namespace", namespace)
-            if call.option("--dry-run") in {"server", "client", "true"}:
+            kind_of = (str(item.get("apiVersion")), str(item.get("kind")))
+            dry = call.option("--dry-run") in {"server", "client", "true"}
+            manager = call.option("--field-manager", default=f"kubectl-{verb}")
+            if call.options.get("--server-side"):
+                if not self._api.knows(*kind_of):
+                    return Reply(1, "", _no_match(item))
+                force = bool(call.options.get("--force-conflicts"))
+                result = self._api.apply_server_side(item, manager, dry=dry, force=force)
+                done = "serverside-applied"
+            elif dry:
                 result, done = item, f"{verb} (server dry run)"
             elif verb == "create":
                 result, done = self._api.create(item), "created"
             elif verb == "replace":
-                result, done = self._api.replace(item), "replaced"
+                result, done = self._api.replace(item, manager), "replaced"
             else:
                 result, done = self._api.apply(item)
-                done = "serverside-applied" if call.options.get("--server-side") else done
             kind = kind_called(str(item["kind"]))
             lines.append(f"{kind.name.lower()}/{item['metadata']['name']} {done}\n")
             shown.append(result)
+        if verb == "create" and call.option("-o", "--output") == "json":
+            # One document behind the other, as the real one writes them.
+            return Reply(0, "".join(json.dumps(item, indent=4) + "\n" for item in shown))
         if call.option("-o", "--output"):
             return Reply(0, _shown(shown[0] if len(shown) == 1 else _list(shown), shown, call))
         return Reply(0, "".join(lines))
+
+    def _reviewed(self, item: Object) -> Object:
+        asked = item["spec"].get("resourceAttributes") or {}
+        allowed = (asked.get("verb"), asked.get("resource")) not in self.denied
+        self.reviews += 1
+        return {**item, "status": {"allowed": allowed}}
 
     def _delete(self, call: Call, stdin: bytes) -> Reply:
         lines = []
@@ -185,6 +256,13 @@ class Kubectl:
         return Reply(0, f"{kind_called(kind).name.lower()}/{name} {done}\n")
 
 
+def _no_match(item: Object) -> str:
+    kind, version = item.get("kind"), item.get("apiVersion")
+    return (
+        f'error: resource mapping not found: no matches for kind "{kind}" in version "{version}"\n'
+    )
+
+
 def _list(items: list[Object]) -> Object:
     return {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": items}
 
@@ -192,12 +270,17 @@ def _list(items: list[Object]) -> Object:
 def _shown(value: Any, items: list[Object], call: Call) -> str:
     output = call.option("-o", "--output")
     if output == "name":
-        return "".join(f"{i['kind'].lower()}/{i['metadata']['name']}\n" for i in items)
+        return "".join(f"{_resource(i)}/{i['metadata']['name']}\n" for i in items)
     if output.startswith("jsonpath="):
         return expand(output.removeprefix("jsonpath="), value)
     if output in {"json", "yaml"}:
         return json.dumps(value) + "\n"
     return "".join(f"{item['metadata']['name']}\n" for item in items)
+
+
+def _resource(item: Object) -> str:
+    kind = kind_called(str(item["kind"]))
+    return f"{kind.name.lower()}.{kind.group}" if kind.group else kind.name.lower()
 
 
 def _selected(item: Object, selector: str) -> bool:

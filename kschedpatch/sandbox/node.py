@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from kschedpatch.sandbox import unixsockets
 from kschedpatch.sandbox.backoff import Backoff
 from kschedpatch.sandbox.cluster import Cluster
 from kschedpatch.sandbox.disks import Disks
@@ -71,12 +72,13 @@ class SandboxNode:
         self._stubs.say("name", name)
         self._stubs.say("version", f"v{VERSIONS[minor]}")
         self._stubs.say("clock", "0")
+        self.set_machine("x86_64")
         self.sudo()
         self.journal = Journal(self.sim / "journal", self._tell)
         self._proc = ProcFs(self.root, self.sim)
         self.runtime = Runtime(self.root, self.sim, minor, self._proc)
         self.runtime.images.add(scheduler_image(minor))
-        self.runtime.pullable = lambda: frozenset(cluster.registry)
+        self.runtime.images.pullable = lambda: frozenset(cluster.registry)
         side = NodeSide(
             name, simulation, self.runtime, self.journal, cluster, Backoff(), self._judge,
             self.path, self.root / "var/log/pods", self._changed, self._tell, self._denied,
@@ -87,6 +89,7 @@ class SandboxNode:
             self.root, simulation, self.journal, self.environment, self._kubelet_verb
         )
         self._door = RequestDoor(simulation, self.sim, self._answer)
+        self._reached: set[tuple[str, int]] = set()
         self._uptime = -1
         self._stop_uptime = simulation.every(0.2, self._tick_uptime)
 
@@ -198,6 +201,10 @@ class SandboxNode:
         """root: logged in as root; free: sudo asks nothing; asks: sudo wants the password."""
         self._stubs.sudo(mode, password, lecture)
 
+    def set_machine(self, machine: str) -> None:
+        """What `uname -m` says."""
+        self._stubs.say("machine", machine)
+
     def set_memory(self, available_kib: int) -> None:
         """What /proc/meminfo says is available, of 8,000,000 KiB."""
         with self._simulation.lock:
@@ -215,6 +222,12 @@ class SandboxNode:
                 self._changed()
 
         return free
+
+    def reaches(self, address: str, port: int, *, on: bool = True) -> None:
+        """Somebody outside of the node takes connections there, and knows no page."""
+        with self._simulation.lock:
+            self._reached.add((address, port)) if on else self._reached.discard((address, port))
+            self._changed()
 
     def add_image(self, image: str) -> None:
         with self._simulation.lock:
@@ -272,7 +285,7 @@ class SandboxNode:
             path=self.path,
             minor=self.minor,
             images=frozenset(self.runtime.images),
-            pullable=self.runtime.pullable(),
+            pullable=self.runtime.images.pullable(),
             taken_ports=self.kubelet.declared_ports(spec),
             used_ports=self.kubelet.used_ports(spec) | self._proc.others.keys(),
             labels={"kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux"},
@@ -289,7 +302,8 @@ class SandboxNode:
     def _changed(self) -> None:
         """Something serves, or no longer: the record, /proc and what curl answers follow."""
         serving = [process for process in self.kubelet.processes() if process.is_serving]
-        self._stubs.serving(serving, api=self.is_on and self._cluster.api_answers())
+        api = self.is_on and self._cluster.api_answers()
+        self._stubs.serving(serving, self._reached, api=api)
         self._proc.listen(process.address for process in serving)
         live, canary = self.live(), self.live_canary()
         self._record.ready(
@@ -310,6 +324,8 @@ class SandboxNode:
             return self.runtime.ctr(request.arguments)
         if request.tool == "kill":
             return kill(request.arguments, self.kubelet.processes(), self._proc)
+        if request.tool == "curl":
+            return lambda: unixsockets.get(*request.arguments)
         if request.tool == "kubectl":
             return self._cluster.kubectl(request.arguments, request.stdin)
         return Reply(127, "", f"{request.tool}: not found\n")

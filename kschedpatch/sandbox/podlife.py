@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from kschedpatch.core.manifest.document import scheduler_index
 from kschedpatch.sandbox.backoff import Backoff
+from kschedpatch.sandbox.imagestore import pull_problem
 from kschedpatch.sandbox.journal import Journal
 from kschedpatch.sandbox.process import SchedulerProcess, World
-from kschedpatch.sandbox.runtime import Container, Runtime, pull_problem
+from kschedpatch.sandbox.runtime import Container, Runtime
 from kschedpatch.sandbox.simulation import Simulation, Timer
-from kschedpatch.sandbox.startup import Start, config_files, scheduler_container
+from kschedpatch.sandbox.startup import Start, host_mounts, scheduler_container
 
 RETRY = 10.0
 """How often the kubelet looks whether a waiting successor may start."""
@@ -169,7 +170,7 @@ class PodRun:
             found,
             node=node.name,
             pod=self.spec.name,
-            files=config_files(self.spec.pod, node.path),
+            mounts=host_mounts(self.spec.pod, node.path),
             command=[str(w) for w in (*(chosen.get("command") or ()), *(chosen.get("args") or ()))],
             log=self.log_directory / f"{attempt}.log",
             changed=node.changed,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kschedpatch.core.schedconfig.election import Election
-from kschedpatch.sandbox.runtime import Container, Files, Runtime
+from kschedpatch.sandbox.configz import profile_names
+from kschedpatch.sandbox.runtime import Container, Runtime
 from kschedpatch.sandbox.simulation import Simulation, Timer
-from kschedpatch.sandbox.startup import Start
+from kschedpatch.sandbox.startup import Mounted, Start
 
 _GRACE = 30.0
 
@@ -37,7 +38,7 @@ class SchedulerProcess:
         node: str,
         pod: str,
         command: list[str],
-        files: Files,
+        mounts: Sequence[Mounted],
         log: Path,
         changed: Callable[[], None],
         told: Callable[[str], None],
@@ -57,7 +58,7 @@ class SchedulerProcess:
         self.pod = pod
         """Its name in the manifest: one node may run a main scheduler and a canary."""
         self.identity = f"{node}_{uuid.uuid4()}"
-        self.pid = runtime.start_process(container, command, files)
+        self.pid = runtime.start_process(container, command, mounts, start.user)
         self.is_alive = True
         self._is_terminating = False
         self._held: list[Callable[[], None]] | None = None
@@ -85,6 +86,23 @@ class SchedulerProcess:
     def claims_port(self) -> bool:
         """It serves, or is about to: nobody else can listen on its port."""
         return self.is_alive and not self._is_terminating and self._start.exits is None
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        return self._start.config
+
+    @property
+    def profiles(self) -> frozenset[str]:
+        """The schedulerNames whose pods it schedules."""
+        return profile_names(self._start.config)
+
+    @property
+    def stamps_pods(self) -> bool:
+        return self._start.habits.stamps_pods
+
+    @property
+    def books_mps(self) -> bool:
+        return self._start.habits.books_mps
 
     @property
     def breaks_on_first_pod(self) -> bool:
@@ -175,10 +193,14 @@ class SchedulerProcess:
         """SIGSTOP: its port stays open, and nobody answers there."""
         if self.is_alive and self._held is None:
             self._held = []
+            self._told(f"{self.pod} is stopped")
             self._changed()
 
     def go_on(self) -> None:
-        due, self._held = self._held or [], None
+        if self._held is None:
+            return
+        due, self._held = self._held, None
+        self._told(f"{self.pod} goes on")
         for action in due:
             if self.is_alive and not self._is_terminating:
                 action()

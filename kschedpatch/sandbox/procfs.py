@@ -28,6 +28,8 @@ _NET_REST = (
 )
 _MEMORY_KIB = 8_000_000
 _RSS_KIB = 52_000
+#: What containerd leaves to root in a container.
+_CAPABILITIES = 0xA80425FB
 
 
 class ProcFs:
@@ -75,7 +77,9 @@ class ProcFs:
 
     # Processes
 
-    def start(self, command: list[str], *, mounts: str, files: Mapping[str, Path]) -> int:
+    def start(
+        self, command: list[str], *, mounts: str, files: Mapping[str, Path], user: int = 0
+    ) -> int:
         """A process in a container: ``files`` are those of the node that it sees, by their path."""
         pid = next(_ids)
         # Made aside and renamed: no reader finds a process that is there by half.
@@ -85,11 +89,16 @@ class ProcFs:
         (directory / "cmdline").write_bytes(b"".join(word.encode() + b"\0" for word in command))
         (directory / "comm").write_text(f"{name}\n")
         (directory / "mountinfo").write_text(mounts)
-        (directory / "status").write_text(f"Name:\t{name}\nVmRSS:\t{_RSS_KIB:>8} kB\n")
+        (directory / "status").write_text(
+            f"Name:\t{name}\nUid:\t{user}\t{user}\t{user}\t{user}\nGid:\t0\t0\t0\t0\nGroups:\t \n"
+            f"VmRSS:\t{_RSS_KIB:>8} kB\nCapEff:\t{0 if user else _CAPABILITIES:016x}\n"
+        )
         inside = directory / "root"
         inside.mkdir()
         for path, real in files.items():
             link = inside / os.path.normpath(path).lstrip("/")
+            if any(above.is_symlink() for above in link.parents):
+                continue  # within another mount, which shows it
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(real)  # a link: it shows what the file says now
         directory.rename(self._directory / str(pid))

@@ -27,6 +27,8 @@ class Reply(NamedTuple):
     stderr: str = ""
     delay: float = 0.0
     """Simulated seconds that the tool takes."""
+    effect: Callable[[], None] | None = None
+    """What is so when it has ended, if nobody has killed it before."""
 
 
 #: Answers at once, or hands back a function that may take its time in another thread.
@@ -88,6 +90,8 @@ class RequestDoor:
         except OSError:
             return  # who asked was killed meanwhile
         try:
+            if reply.effect is not None:
+                reply.effect()
             os.write(done, b"%d\n" % reply.code)
         finally:
             os.close(done)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from kschedpatch.core.manifest.flags import effective
+from kschedpatch.sandbox.imagestore import STORE, ImageStore
 from kschedpatch.sandbox.procfs import ProcFs
 from kschedpatch.sandbox.requests import Reply
-from kschedpatch.sandbox.startup import judge_flags, read_file
-
-Files = Mapping[str, Path]
-"""The node's files that a container sees, by their path inside of it."""
+from kschedpatch.sandbox.startup import Mounted, judge_flags, read_file
 
 
 class Container(NamedTuple):
@@ -40,8 +38,7 @@ class Runtime:
         """The newest first, as crictl lists them."""
         self.sandboxes: set[str] = set()
         """Of the pods with these uids."""
-        self.images: set[str] = set()
-        self.pullable: Callable[[], frozenset[str]] = frozenset
+        self.images = ImageStore()
         self._publish()
 
     def create(self, uid: str, name: str, attempt: int, image: str) -> Container:
@@ -78,14 +75,24 @@ class Runtime:
         fresh.write_text("".join(lines), "utf-8")
         fresh.rename(self._sim / "containers")
 
-    def start_process(self, container: Container, command: list[str], files: Files) -> int:
+    def start_process(
+        self, container: Container, command: list[str], mounted: Sequence[Mounted], user: int
+    ) -> int:
         source = f"/var/lib/kubelet/pods/{container.uid}/containers/{container.name}"
         mounts = (
             "1201 1150 0:190 / / rw,relatime - overlay overlay rw\n"
             f"1202 1201 252:0 {source}/{container.id[:8]} /dev/termination-log rw,relatime "
             "- ext4 /dev/vda rw\n"
         )
-        return self._proc.start(command, mounts=mounts, files=files)
+        for number, mount in enumerate(mounted, 1203):
+            option = "ro" if mount.read_only else "rw"
+            source = str(mount.real).removeprefix(str(self._root))
+            mounts += (
+                f"{number} 1201 252:0 {source} {mount.inside} {option},relatime "
+                "- ext4 /dev/vda rw\n"
+            )
+        files = {mount.inside: mount.real for mount in mounted}
+        return self._proc.start(command, mounts=mounts, files=files, user=user)
 
     def end_process(self, pid: int) -> None:
         self._proc.end(pid)
@@ -103,14 +110,14 @@ class Runtime:
         if verb == "inspect":
             return self._inspect(rest)
         if verb == "inspecti":
-            known = bool(words) and words[-1] in self.images
-            text = "" if known else f'no such image "{(words or [""])[-1]}" present\n'
-            shown = json.dumps({"status": {"repoTags": words[-1:]}}) if known else ""
-            return Reply(0 if known else 1, shown, text)
+            return self.images.inspect(rest)
+        if verb == "imagefsinfo":
+            place = {"fsId": {"mountpoint": f"{STORE}/snapshots"}}
+            return Reply(0, json.dumps({"status": {"imageFilesystems": [place]}}, indent=2))
         if verb in {"images", "img"}:
             return Reply(0, "".join(f"{image}\n" for image in sorted(self.images)))
         if verb == "pull":
-            return self._pull(words[-1])
+            return self.images.pull(words[-1])
         if verb == "exec":
             return self._exec(rest, stdin)
         if verb in {"version", "info"}:
@@ -126,16 +133,12 @@ class Runtime:
         if template:
             shown = template.replace("{{.status.exitCode}}", str(container.code))
             shown = shown.replace("{{.status.reason}}", container.reason)
+            shown = shown.replace("{{.status.image.image}}", container.image)
+            shown = shown.replace("{{.status.imageRef}}", self.images.id_of(container.image))
             return Reply(0, shown + "\n")
         state = "CONTAINER_" + container.state.upper()
         status = {"id": container.id, "state": state, "exitCode": container.code}
         return Reply(0, json.dumps({"status": {**status, "reason": container.reason}}) + "\n")
-
-    def _pull(self, image: str) -> Reply:
-        if image in self.images or image in self.pullable():
-            self.images.add(image)
-            return Reply(0, f"Image is up to date for {image}\n", delay=0.5)
-        return Reply(1, "", f"pulling image: {pull_problem(image)}\n", delay=0.3)
 
     def _exec(self, words: list[str], stdin: bytes) -> Reply:
         running = [
@@ -161,6 +164,10 @@ class Runtime:
             wanted = [w.partition("==")[2] for w in words if "==" in w]
             shown = sorted(i for i in self.images if not wanted or i in wanted)
             return Reply(0, "".join(f"{image}\n" for image in shown))
+        if words[:2] == ["images", "import"]:
+            return self.images.import_from(self._path(words[-1]))
+        if words[:2] == ["images", "label"]:
+            return self.images.label(words[-2], words[-1])
         if words[:1] == ["run"]:
             return self._run(words[1:])
         if words[:1] == ["version"]:
@@ -221,10 +228,3 @@ class Runtime:
         if path.startswith(str(self._root) + "/"):
             return Path(path)
         return self._root / path.lstrip("/")
-
-
-def pull_problem(image: str) -> str:
-    return (
-        "rpc error: code = NotFound desc = failed to pull and unpack image "
-        f'"{image}": failed to resolve reference "{image}": {image}: not found'
-    )

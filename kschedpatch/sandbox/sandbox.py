@@ -17,7 +17,9 @@ from kschedpatch.sandbox.process import SchedulerProcess
 from kschedpatch.sandbox.record import Event, Record
 from kschedpatch.sandbox.requests import Reply
 from kschedpatch.sandbox.scheduling import Scheduling
+from kschedpatch.sandbox.secondschedulers import SecondSchedulers
 from kschedpatch.sandbox.simulation import Simulation
+from kschedpatch.sandbox.workloads import Workloads
 
 
 class Sandbox:
@@ -38,7 +40,12 @@ class Sandbox:
         """Images that nodes can pull."""
         self.election = LeaderElection(self.simulation, self.api, self._leads)
         self._kubectl = Kubectl(self.api)
-        self._scheduling = Scheduling(self.simulation, self.api, self.election)
+        self._kubectl.version = f"v1.{minor}.2"
+        for name in ("default", "kube-system", "kube-public"):
+            self.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        self.seconds = SecondSchedulers(self.api, minor)
+        self.workloads = Workloads(self.simulation, self.api, self.seconds, self._kubectl.logs)
+        self._scheduling = Scheduling(self.simulation, self.api, self.election, self.seconds)
         self.nodes = tuple(
             SandboxNode(
                 directory / f"cp{number}",

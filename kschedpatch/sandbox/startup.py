@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from kschedpatch.core.kubeversions import image_is_stock
 from kschedpatch.core.manifest.document import scheduler_index
-from kschedpatch.core.manifest.flags import effective, flags_of
+from kschedpatch.core.manifest.flags import effective
 from kschedpatch.core.schedconfig.election import Election, election
 from kschedpatch.model.kubeversion import version_of_image
 from kschedpatch.sandbox.configverdict import Verdict, verdict
-from kschedpatch.sandbox.imagehabits import Habits, habits
+from kschedpatch.sandbox.imagehabits import Habits, habits, has_plugins_of_its_own
 
 DEFAULT_PORT = 10259
 
@@ -36,6 +35,13 @@ class Surroundings(NamedTuple):
     """Ports on which another process listens."""
     labels: Mapping[str, str]
     """The node's own."""
+
+
+class Mounted(NamedTuple):
+    inside: str
+    """The path in the container."""
+    real: Path
+    read_only: bool
 
 
 class Exit(NamedTuple):
@@ -59,6 +65,8 @@ class Start(NamedTuple):
     election: Election | None = None
     habits: Habits = Habits()
     needs_pull: bool = False
+    config: Mapping[str, Any] = {}
+    user: int = 0
 
 
 def judge_start(pod: Mapping[str, Any], around: Surroundings) -> Start:
@@ -143,11 +151,16 @@ def visible(pod: Mapping[str, Any], path_of: Callable[[str], Path], inside: str)
     return best[1] if best else None
 
 
-def config_files(pod: Mapping[str, Any], path_of: Callable[[str], Path]) -> dict[str, Path]:
-    """The node's file behind each path that the scheduler's --config names."""
-    named = {flag.value for flag in flags_of(scheduler_container(pod)) if flag.name == "config"}
-    seen = {path: visible(pod, path_of, path) for path in named if path.startswith("/")}
-    return {path: real for path, real in seen.items() if real is not None}
+def host_mounts(pod: Mapping[str, Any], path_of: Callable[[str], Path]) -> tuple[Mounted, ...]:
+    """What of the node the scheduler's container sees, and where; the outer ones first."""
+    mounts = scheduler_container(pod).get("volumeMounts") or ()
+    found = []
+    for mount in sorted(mounts, key=lambda item: len(str(item.get("mountPath", "")))):
+        inside = str(mount.get("mountPath", ""))
+        real = visible(pod, path_of, inside)
+        if real is not None:
+            found.append(Mounted(inside, real, mount.get("readOnly") is True))
+    return tuple(found)
 
 
 def read_file(path: Path | None) -> bytes | None:
@@ -195,6 +208,8 @@ def _process(
         host=host,
         port=port,
         election=election(dict(found.config), flags),
+        config=found.config,
+        user=_user(pod, container),
         habits=habits(image, str(pod["metadata"].get("name", ""))),
     )
 
@@ -208,8 +223,15 @@ def judge_flags(
     own_binary: bool = False,
 ) -> Verdict:
     version = version_of_image(image)
-    stock = image_is_stock(image) and not own_binary
+    stock = not has_plugins_of_its_own(image) and not own_binary
     return verdict(flags, version.minor if version else minor, stock=stock, read=read)
+
+
+def _user(pod: Mapping[str, Any], container: Mapping[str, Any]) -> int:
+    chosen = {**(pod["spec"].get("securityContext") or {})}
+    chosen |= container.get("securityContext") or {}
+    user = chosen.get("runAsUser", 0)
+    return user if isinstance(user, int) else 0
 
 
 def _is_address(host: str) -> bool:

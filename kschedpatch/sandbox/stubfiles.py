@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from kschedpatch.sandbox.configz import configz
 from kschedpatch.sandbox.process import SchedulerProcess
 
 
@@ -26,12 +27,20 @@ class StubFiles:
         else:
             (self._directory / "lecture").unlink(missing_ok=True)
 
-    def serving(self, processes: Iterable[SchedulerProcess], *, api: bool) -> None:
-        """What curl answers: a line a listener, with the codes of its paths."""
-        lines = []
+    def serving(
+        self,
+        processes: Iterable[SchedulerProcess],
+        elsewhere: Iterable[tuple[str, int]],
+        *,
+        api: bool,
+    ) -> None:
+        """What curl answers: a line a listener, with the codes of its paths. ``elsewhere`` are
+        addresses outside of the node that take connections."""
+        lines = [f"{address} {port} /none=404" for address, port in elsewhere]
         for process in processes:
             host, port = process.address
-            codes = {"/healthz": 200}
+            codes = {"/healthz": 200, "/configz": 200}
+            self.say(f"configz.{port}", configz(process.config))
             if self._minor >= 31:
                 codes |= {"/livez": 200, "/readyz": 200 if process.is_ready else 500}
             words = " ".join(f"{path}={code}" for path, code in codes.items())

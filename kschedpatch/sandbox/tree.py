@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 import shutil
 from pathlib import Path
@@ -26,8 +27,14 @@ contexts:
 current-context: {user}@kubernetes
 users:
 - name: {user}
-  user: {{}}
+  user:
+    client-certificate-data: {certificate}
+    client-key-data: {key}
 """
+
+#: Nobody must ever see it in an argument, in an output or in a file that stays.
+ADMIN_KEY = "simulated private key of the administrator"
+
 
 _COMPONENT = """apiVersion: v1
 kind: Pod
@@ -70,6 +77,7 @@ def plant(root: Path, minor: int, address: str) -> None:
     for directory in (
         manifests,
         root / "var/lib/kubelet",
+        root / "var/lib/containerd/snapshots",
         root / "var/log/pods",
         root / "etc/systemd/system",
         root / "proc/sys/kernel/random",
@@ -89,7 +97,12 @@ def plant(root: Path, minor: int, address: str) -> None:
         ("super-admin.conf", "kubernetes-super-admin"),
         ("scheduler.conf", "system:kube-scheduler"),
     ):
-        _secret(root / "etc/kubernetes" / name, _KUBECONFIG.format(address=address, user=user))
+        certificate, key = (
+            base64.b64encode(text.encode()).decode()
+            for text in (f"simulated certificate of {user}", ADMIN_KEY)
+        )
+        text = _KUBECONFIG.format(address=address, user=user, certificate=certificate, key=key)
+        _secret(root / "etc/kubernetes" / name, text)
     (root / "var/lib/kubelet/config.yaml").write_text(
         "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
         "fileCheckFrequency: 0s\nstaticPodPath: /etc/kubernetes/manifests\n"
@@ -99,6 +112,7 @@ def plant(root: Path, minor: int, address: str) -> None:
         f'KUBELET_KUBEADM_ARGS="--container-runtime-endpoint={endpoint}"\n'
     )
     (root / "etc/machine-id").write_text(secrets.token_hex(16) + "\n")
+    (root / "etc/localtime").write_text("TZif2\n")
 
 
 def _secret(path: Path, text: str) -> None:

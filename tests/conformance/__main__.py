@@ -1,4 +1,4 @@
-"""`python -m tests.conformance run`, `record` and `build`: see README.md."""
+"""`python -m tests.conformance run`, `recipes`, `record` and `build`: see README.md."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from tests.e2e.cluster.build import build_stock_scheduler
 from tests.e2e.cluster.console import RigError
 from tests.e2e.cluster.versions import scheduler_minors, scheduler_version
 
+from .recipes import ask_all
+from .recipes import table as table_of_recipes
 from .recorded import CASES, load, save
 from .run import MinorRun, Outcome, table
 from .scheduler import Scheduler, leave_the_network, scratch_base
@@ -38,7 +40,8 @@ def main() -> int:
     record = commands.add_parser("record", help="ask the schedulers about the recorded cases again")
     record.add_argument("paths", type=Path, nargs="*", help="configurations; default: all cases")
     build = commands.add_parser("build", help="compile the schedulers")
-    for command in (run, record, build):
+    recipes = commands.add_parser("recipes", help="every recipe, with every scheduler")
+    for command in (run, record, build, recipes):
         command.add_argument("--minors", nargs="+", choices=scheduler_minors())
     options = parser.parse_args()
     minors = options.minors or scheduler_minors()
@@ -46,7 +49,15 @@ def main() -> int:
         build_stock_scheduler(scheduler_version(minor))
     if options.command == "record":
         _record(options.paths or sorted(CASES.rglob("*.yaml")), minors)
+    if options.command == "recipes":
+        return _recipes(minors)
     return _run(options, minors) if options.command == "run" else 0
+
+
+def _recipes(minors: list[str]) -> int:
+    asked = list(ask_all(minors))
+    print(table_of_recipes(asked))  # noqa: T201 - its result
+    return int(any(answer.fault for answer in asked))
 
 
 def _run(options: argparse.Namespace, minors: list[str]) -> int:

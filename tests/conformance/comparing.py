@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from kschedpatch.core.schedconfig.checks import Surroundings
 from kschedpatch.core.schedconfig.judge import judge
 from kschedpatch.core.schedconfig.policy.judge import judge_policy
+from kschedpatch.core.yamltext.goyaml.reading import read_as_go
 from kschedpatch.core.yamltext.nodes import value_of
-from kschedpatch.core.yamltext.reader import read
-from kschedpatch.model.codes import CODES
 from kschedpatch.model.finding import Finding
 
 from .verdicts import Blame, Verdict, blames
@@ -25,18 +24,13 @@ class Comparison(NamedTuple):
     group: str = ""
     """What is alike about disagreements with one cause."""
     apart: bool = False
-    """One of them gave no verdict on the configuration: lint does not read such a text, or the
+    """One of them gave no verdict on the configuration: the file is beyond lint's bounds, or the
     scheduler misses a file that is named there."""
 
 
-#: Texts that Go's YAML reader takes and this tool, which edits files in place, does not: tags,
-#: anchors, tabs, carriage returns and so on. The reference page of the findings says so for each.
-#: A key twice is not among them: the scheduler refuses it as well.
-_TEXT_LIMITS = frozenset(
-    name for name, code in CODES.items() if name.startswith("Y") and code.runs
-) - {"Y008"}
-
-
+#: Bounds on a file that is read at all: its size, its depth, the number of its values. Go's are far
+#: beyond them.
+_BOUNDS = frozenset(["Y001", "Y011", "Y012"])
 #: apiVersion or kind of a configuration, and of a Policy.
 _HEADS = frozenset(["C002", "L001"])
 _NO_FILE = re.compile(r"(?:stat|open) [^:]*: (?:no such file or directory|file name too long)")
@@ -60,7 +54,7 @@ def compare(data: bytes, verdict: Verdict, errors: Sequence[Finding]) -> Compari
     if _NO_FILE.match(verdict.text):
         return Comparison(True, False, True, apart=True)
     codes = {error.code for error in errors}
-    if codes & _TEXT_LIMITS and not codes - _TEXT_LIMITS - {"Y008"}:
+    if codes & _BOUNDS:
         # Both may refuse it, but what lint has not read it can't blame.
         return Comparison(True, False, True, apart=verdict.accepted)
     if verdict.accepted:
@@ -114,7 +108,8 @@ def _blamed(blame: Blame, error: Finding, data: bytes) -> bool:
     if blame.way == "key":
         if path in ("kind", "apiversion") or error.code in _HEADS:
             return True  # the fields are those of another kind: that one is the mistake
-        return what in re.split(r"[.\[\]\"]+", path)
+        # A key may hold a dot itself.
+        return what in re.split(r"[.\[\]\"]+", path) or f".{path}".endswith(f".{what}")
     if blame.way == "head":
         return path in ("", "apiversion", "kind")
     key = "name" if blame.way == "plugin" else "schedulerName"
@@ -146,7 +141,7 @@ def _is_there(path: str, data: bytes) -> bool:
 
 
 def _value(data: bytes) -> Any:
-    documents = read(data).documents
+    documents = read_as_go(data).documents
     return value_of(documents[0]) if documents else None
 
 
@@ -167,5 +162,6 @@ def _within(key: str, wanted: tuple[str | None, ...], error: Finding, data: byte
         elif isinstance(value, list) and index and int(index) < len(value):
             value = value[int(index)]
         else:
-            return False
+            # What is null altogether has no name either.
+            return value is None and None in wanted
     return value in wanted or (isinstance(value, dict) and value.get(key) in wanted)

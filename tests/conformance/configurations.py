@@ -12,6 +12,7 @@ from .breaks import broken
 from .oddtext import odd_text
 from .profiles import Release, profiles
 from .scalars import BOOLEANS, DURATIONS, EXTENDED_RESOURCES, number, one_of
+from .sharing import shared
 from .surroundings import CA_DATA, CERT_DATA, KEY_DATA, KUBECONFIG
 from .tree import Map, Token, Tree, as_json, mapping, written
 
@@ -146,12 +147,19 @@ _FLAGS = st.fixed_dictionaries(
 ).map(lambda flags: tuple(flags.items()))  # fmt: skip
 
 
+_BREAKS = [0, 0, 1, 1, 1, 1, 1, 2, 2]
+
+
 @st.composite
 def cases(draw: st.DrawFn, minor: int) -> Case:
     release = Release(minor, draw(st.sampled_from(versions(minor))))
     tree: Tree = draw(trees(release))
-    for _ in range(draw(st.sampled_from([0, 0, 1, 1, 1, 1, 1, 2, 2]))):
+    is_shared = not draw(st.integers(0, 4))
+    # What is said in odd ways is mostly right otherwise: a mistake would hide how it is read.
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1] if is_shared else _BREAKS))):
         tree = draw(broken(tree))
+    if is_shared:
+        tree = draw(shared(tree))
     flow_from = draw(st.sampled_from([1, 2, 3, 4, 5, *[99] * 8, -1, 0]))
     text = as_json(tree) if flow_from < 0 else written(tree, flow_from)
     flags = draw(_FLAGS) if not draw(st.integers(0, 3)) else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .configurations import Case
-from .tree import Map, Place, Tree, at, places, replaced, written
+from .tree import Map, Marked, Place, Tree, at, places, replaced, written
 
 
 def minimised(case: Case, shows: Callable[[Case], bool], budget: int = 150) -> Case:
@@ -46,6 +46,8 @@ def _without(tree: Tree, place: Place) -> Tree:
     parent, index = at(tree, place[:-1]), place[-1]
     if isinstance(parent, Map):
         return replaced(tree, place[:-1], Map((*parent.pairs[:index], *parent.pairs[index + 1 :])))
+    if isinstance(parent, Marked):
+        return replaced(tree, place[:-1], parent.tree)
     assert not isinstance(parent, str)
     return replaced(tree, place[:-1], (*parent[:index], *parent[index + 1 :]))
 

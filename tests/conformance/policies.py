@@ -9,6 +9,7 @@ from .breaks import broken
 from .configurations import Case, managed_resources, tls_settings
 from .oddtext import odd_text
 from .scalars import BOOLEANS, LABEL_KEYS, number, one_of
+from .sharing import shared
 from .tree import Map, Token, Tree, as_json, mapping, written
 
 _PREDICATES = (
@@ -104,8 +105,11 @@ def trees(draw: st.DrawFn) -> Map:
 @st.composite
 def policies(draw: st.DrawFn) -> Case:
     tree: Tree = draw(trees())
-    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 1, 1, 2]))):
+    is_shared = not draw(st.integers(0, 4))
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1] if is_shared else [0, 0, 0, 1, 1, 1, 2]))):
         tree = draw(broken(tree))
+    if is_shared:
+        tree = draw(shared(tree))
     # Most in circulation are JSON.
     text = as_json(tree) if draw(st.booleans()) else written(tree, draw(st.sampled_from([2, 99])))
     if not draw(st.integers(0, 9)):

@@ -28,10 +28,17 @@ class Unclear(Exception):
 
 
 class Scheduler:
-    def __init__(self, minor: str, directory: Path, alone: bool, reuse: bool = False) -> None:
+    def __init__(
+        self,
+        minor: str,
+        directory: Path,
+        alone: bool,
+        reuse: bool = False,
+        binary: Path | None = None,
+    ) -> None:
         self.minor = minor
         self._alone = alone
-        self._binary = build_stock_scheduler(scheduler_version(minor))
+        self._binary = binary or build_stock_scheduler(scheduler_version(minor))
         self._remembered = Remembered(self._binary) if reuse else None
         self._directory = directory
         furnish(directory)
@@ -84,7 +91,7 @@ class Scheduler:
             raise Unclear(f"exit {ended.returncode}: {said[-500:]}")
         # Up to 1.22 a refusal quotes the whole file.
         quoted = data.decode(errors="replace")
-        reason = refusal(said.replace(quoted, "…") if quoted else said)
+        reason = refusal(said.replace(quoted, "…") if quoted.strip() else said)
         return Verdict(True) if ended.returncode == 0 else Verdict(False, reason)
 
 

@@ -21,7 +21,15 @@ class Map:
     pairs: tuple[tuple[str, Tree], ...]
 
 
-Tree: TypeAlias = "Token | Map | tuple[Tree, ...]"
+@dataclass(frozen=True)
+class Marked:
+    """A mapping or a list with an anchor or a tag before it. A scalar has its own in its token."""
+
+    mark: str
+    tree: Tree
+
+
+Tree: TypeAlias = "Token | Map | Marked | tuple[Tree, ...]"
 Place: TypeAlias = tuple[int, ...]
 """Indexes of pairs and items from the top: a key can be there twice, so it names no place."""
 
@@ -45,6 +53,8 @@ def replaced(tree: Tree, place: Place, new: Tree) -> Tree:
         key, child = tree.pairs[index]
         pair = (key, replaced(child, rest, new))
         return Map((*tree.pairs[:index], pair, *tree.pairs[index + 1 :]))
+    if isinstance(tree, Marked):
+        return Marked(tree.mark, replaced(tree.tree, rest, new))
     assert not isinstance(tree, str)
     return (*tree[:index], replaced(tree[index], rest, new), *tree[index + 1 :])
 
@@ -58,31 +68,56 @@ def at(tree: Tree, place: Place) -> Tree:
 def _children(tree: Tree) -> tuple[Tree, ...]:
     if isinstance(tree, Map):
         return tuple(child for _, child in tree.pairs)
+    if isinstance(tree, Marked):
+        return (tree.tree,)
     return () if isinstance(tree, str) else tree
 
 
 def written(tree: Tree, flow_from: int = 99) -> str:
     """Block style down to a depth, and flow style below it."""
-    if isinstance(tree, str) or _is_empty(tree) or flow_from <= 0:
+    if _is_flow(tree, flow_from):
         return _flow(tree) + "\n"
-    return "".join(f"{line}\n" for line in _block(tree, flow_from))
+    mark, inner = _parted(tree)
+    lines = [mark] if mark else []
+    return "".join(f"{line}\n" for line in [*lines, *_block(inner, flow_from)])
+
+
+def _parted(tree: Tree) -> tuple[str, Tree]:
+    """The anchor or tag of a tree, and what it stands before."""
+    return (tree.mark, tree.tree) if isinstance(tree, Marked) else ("", tree)
+
+
+def _is_flow(tree: Tree, flow_from: int) -> bool:
+    _, inner = _parted(tree)
+    return isinstance(inner, str | Marked) or _is_empty(inner) or flow_from <= 0
 
 
 def _block(tree: Tree, flow_from: int) -> Iterator[str]:
     if isinstance(tree, Map):
         for key, child in tree.pairs:
-            if isinstance(child, str) or _is_empty(child) or flow_from <= 1:
-                yield f"{key}: {_flow(child)}"
+            mark, inner = _parted(child)
+            # An explicit key has its colon on a line of its own.
+            if key.startswith("? "):
+                yield key
+                lead = ":"
             else:
-                yield f"{key}:"
-                dash = "" if not isinstance(child, Map) else "  "
-                yield from (dash + line for line in _block(child, flow_from - 1))
+                lead = f"{key}:"
+            if _is_flow(child, flow_from - 1):
+                yield f"{lead} {_flow(child)}"
+            else:
+                yield f"{lead} {mark}" if mark else lead
+                dash = "  " if isinstance(inner, Map) or lead == ":" else ""
+                yield from (dash + line for line in _block(inner, flow_from - 1))
     else:
         assert isinstance(tree, tuple)
         for child in tree:
+            mark, inner = _parted(child)
+            flow = _is_flow(child, flow_from - 1)
             lead = "- "
-            simple = isinstance(child, str) or _is_empty(child) or flow_from <= 1
-            for line in (_flow(child),) if simple else _block(child, flow_from - 1):
+            if mark and not flow:
+                yield f"- {mark}"
+                lead = "  "
+            for line in (_flow(child),) if flow else _block(inner, flow_from - 1):
                 yield lead + line
                 lead = "  "
 
@@ -94,16 +129,23 @@ def _is_empty(tree: Tree) -> bool:
 def _flow(tree: Tree) -> str:
     if isinstance(tree, str):
         return str(tree)
+    if isinstance(tree, Marked):
+        return f"{tree.mark} {_flow(tree.tree)}"
     if isinstance(tree, Map):
-        return "{" + ", ".join(f"{key}: {_flow(child)}" for key, child in tree.pairs) + "}"
+        # The blank before the colon: an alias as a key needs it.
+        pairs = ((f"{key} " if key[:1] in "*?" else key, child) for key, child in tree.pairs)
+        return "{" + ", ".join(f"{key}: {_flow(child)}" for key, child in pairs) + "}"
     return "[" + ", ".join(_flow(child) for child in tree) + "]"
 
 
 def as_json(tree: Tree) -> str:
     """The same as JSON, as far as its scalars have a JSON form; an odd one stays as it is."""
     if isinstance(tree, Map):
-        pairs = (f"{json.dumps(_unquoted(key))}: {as_json(child)}" for key, child in tree.pairs)
+        names = ((_unquoted(key.removeprefix("? ")), child) for key, child in tree.pairs)
+        pairs = (f"{json.dumps(name)}: {as_json(child)}" for name, child in names)
         return "{" + ", ".join(pairs) + "}"
+    if isinstance(tree, Marked):
+        return as_json(tree.tree)
     if not isinstance(tree, str):
         return "[" + ", ".join(as_json(child) for child in tree) + "]"
     if _JSON_SCALAR.fullmatch(tree) or not _WORD.fullmatch(tree):

@@ -54,7 +54,7 @@ _INVALID = re.compile(
     r"(?:Invalid value|Required value|Duplicate value|Unsupported value|Forbidden|Not found)"
 )
 _UNKNOWN = re.compile(r'unknown field "([^"]+)"')
-_UNKNOWN_OLD = re.compile(r"found unknown field: ([^,\s]+)")
+_UNKNOWN_OLD = re.compile(r"found unknown field: ([^,\n]+)")
 _TWICE = re.compile(r'key "([^"]+)" already set in map|duplicate field "([^"]+)"')
 _TYPE = re.compile(
     r"cannot unmarshal .*? into Go (?:struct field \w+\.([\w.]+) of type|value of type)"

@@ -44,7 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: takes minutes; only in `make e2e-full`")
     config.addinivalue_line("markers", "alone: boots clusters itself, so no other may be up")
+    config.addinivalue_line("markers", "upgrades: leaves another version behind, so it comes last")
     config.addinivalue_line("markers", "three_nodes: needs more than one control-plane node")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("upgrades") is not None)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -92,6 +97,23 @@ def kubeadms_manifests(cluster: Cluster) -> Iterator[None]:
         if node.read(SCHEDULER_MANIFEST) != before[node.name]:
             node.put_manifest(before[node.name])
     cluster.wait_schedulers(180)
+
+
+@pytest.fixture
+def _emptied(cluster: Cluster) -> Iterator[None]:
+    yield
+    for node in cluster.nodes:
+        node.run("rm -rf /etc/kubernetes/kschedpatch /var/lib/kschedpatch")
+
+
+@pytest.fixture
+def untouched_nodes(cluster: Cluster, _emptied: None, kubeadms_manifests: None) -> Iterator[None]:
+    """However a test ends, the nodes are as kubeadm left them, and their small disks empty: what
+    was asked for last ends first."""
+    yield
+    for node in cluster.nodes:
+        # A run that was cut off ends before what it needs for that is removed.
+        node.run("sh /var/lib/kschedpatch/agent.sh restore", check=False, timeout=120)
 
 
 @pytest.fixture(autouse=True)

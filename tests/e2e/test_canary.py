@@ -14,7 +14,9 @@ from kschedpatch.model import exitcodes
 from .cluster.build import build_scheduler
 from .cluster.cluster import Cluster
 from .cluster.console import say, wait_until
+from .cluster.loopback import PATIENCE
 from .cluster.node import SCHEDULER_MANIFEST, SCHEDULER_PORT
+from .cluster.record import node_of
 from .cluster.sampler import Sampler
 from .cluster.workload import PodStream, fake_nodes
 from .tool import access, kschedpatch, patch_file, standing, traces
@@ -98,10 +100,18 @@ def test_pods_in_flight_are_neither_lost_nor_bound_twice(cluster: Cluster, tmp_p
     assert len(placements) > 50
     assert [pod.pod for pod in placements if pod.node is None] == []
     assert (stream.moved, stream.refused) == ([], [])
-    leaders = {process.port for owner in sampler.record.owners.values() for process in owner}
-    assert leaders == set(ports), "the canary has led in between"
+    leader, heir, *_ = sampler.record.holders()
+    # On its own node only the canary can take over; a standby of another one may ask before it.
+    ports_of_heir = {process.port for process in sampler.record.owners_of(heir)}
+    expected = {SCHEDULER_PORT + 10 * (node_of(heir) == node_of(leader))}
+    # Of a term that is over before anybody could be asked, nobody knows whose it was.
+    too_short = sampler.record.term(heir) < 2 * PATIENCE
+    assert ports_of_heir == expected or (not ports_of_heir and too_short), sampler.record.story()
+    if not ports_of_heir:
+        say(f"the heir could not be asked:\n{sampler.record.story()}")
     say(f"{sampler.record.outage():.2f} s without a ready lease holder at the longest")
-    assert kschedpatch(cluster, "rollback", *words).code == 0
+    rolled = kschedpatch(cluster, "rollback", *words)
+    assert rolled.code == 0, rolled.err
 
 
 def test_a_leader_that_dies_with_the_lease_is_noticed(cluster: Cluster, tmp_path: Path) -> None:
@@ -145,6 +155,7 @@ def test_the_dead_man_takes_the_canary_away(cluster: Cluster, tmp_path: Path) ->
     assert standing(node) == before
 
 
+@pytest.mark.full  # the demo has the same without its pods afterwards
 def test_a_plugin_that_breaks_on_its_first_pod_is_rolled_back(
     cluster: Cluster, tmp_path: Path
 ) -> None:

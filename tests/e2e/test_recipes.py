@@ -19,7 +19,7 @@ import pytest
 
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.reader import read
-from kschedpatch.inputs.recipes import all_recipes
+from tests.recipenames import OF_STATIC_PODS, OWN_PLUGIN
 
 from .cluster import registry
 from .cluster.build import build
@@ -29,12 +29,7 @@ from .cluster.images import command_image
 from .cluster.node import SCHEDULER_MANIFEST, Node
 from .cluster.trials import Ended, Trial, Verdict, dropped_field, run_to_the_end, under_name
 
-NAMES = [recipe.name for recipe in all_recipes()]
-OWN_PLUGIN = {
-    "alnair": "SchedulerTimestamp",
-    "gpumps": "GPUMPSPlugin",
-    "namescore": "NameScore",
-}
+NAMES = OF_STATIC_PODS
 _IMAGE = re.compile(r"^    image: (\S+)$", re.MULTILINE)
 
 

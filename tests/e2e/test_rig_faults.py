@@ -6,6 +6,8 @@ import socket
 import time
 from functools import partial
 
+import pytest
+
 from .cluster.cluster import Cluster
 from .cluster.console import wait_until
 from .cluster.filesystems import KUBERNETES, TOOL_STATE, small_filesystem
@@ -13,6 +15,7 @@ from .cluster.node import SCHEDULER_MANIFEST, Node
 from .cluster.trials import Trial, try_manifests, under_name
 from .cluster.workload import PodStream, fake_nodes
 
+pytestmark = pytest.mark.full  # as the tests that need them are
 PAUSE_POD = b"""\
 apiVersion: v1
 kind: Pod

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.printed import check_printed
+
 from .cluster.cluster import Cluster
 from .cluster.console import say
 from .cluster.node import MANIFESTS, SCHEDULER_MANIFEST, Node
@@ -44,6 +46,7 @@ def kschedpatch(
         env=env,
     )
     said = Said(done.returncode, done.stdout, done.stderr)
+    check_printed(words, said.out, said.err)
     say(f"kschedpatch {words[0]}: exit code {said.code}")
     return said
 

@@ -12,9 +12,9 @@ from kschedpatch.model.facts import NodeFacts
 from kschedpatch.model.fleetplan import Canary
 from kschedpatch.model.rollout import RolloutResult, RolloutSettings
 from kschedpatch.rollout.cancel import Cancel
+from kschedpatch.rollout.change import Change
 from kschedpatch.rollout.fleet import Fleet
 from kschedpatch.rollout.run import Run
-from kschedpatch.rollout.turn import Change
 from tests.forced.manifests import Mutation
 
 RUN = "20200101-000000-0000"

@@ -1,4 +1,7 @@
-"""Runs commands in this process, as a shell would: arguments in, exit code and output out."""
+"""Runs commands in this process, as a shell would: arguments in, exit code and output out.
+
+Every document that is printed is held against the published schema.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import dataclass
 from unittest import mock
 
 from kschedpatch.cli.entry import main
+from tests.printed import check_printed
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ def run(*arguments: str, stdin: bytes = b"", program: str = "kschedpatch") -> Ra
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     with (
+        # Runs are remembered for the shell of whoever types; nobody does.
+        mock.patch("kschedpatch.cli.seenruns.remember"),
         mock.patch.object(sys, "argv", [program, *arguments]),
         mock.patch.object(sys, "stdin", _Input(stdin)),
         redirect_stdout(out),
@@ -36,4 +42,6 @@ def run(*arguments: str, stdin: bytes = b"", program: str = "kschedpatch") -> Ra
             main()
         except SystemExit as end:
             code = end.code
-    return Ran(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+    ran = Ran(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+    check_printed(arguments, ran.out, ran.err)
+    return ran

@@ -1,4 +1,4 @@
-"""lint, render, recipes, init, schema as a user meets them."""
+"""lint, render, export, recipes, init, schema as a user meets them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import stat
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import jsonschema
@@ -17,6 +16,7 @@ from ruamel.yaml import YAML
 from kschedpatch import __version__
 from kschedpatch.report.plans import coloured
 from kschedpatch.report.terminal import Paint, paint_for
+from tests.artefacts import docker_members, oci_members, program, write_tar
 from tests.unit.command_line import run
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +120,48 @@ def test_render_as_json_holds_the_bytes(patch_file: str) -> None:
     assert [body["kind"] for body in document["rbac"]] == ["ClusterRole", "ClusterRoleBinding"]
 
 
+def test_export_offline(patch_file: str, tmp_path: Path) -> None:
+    out = tmp_path / "kubeadm"
+    words = ("export", "-f", patch_file, "--manifest", KUBEADM, "--out", str(out))
+    ran = run(*words)
+    assert (ran.code, ran.err) == (0, "")
+    names = ["cluster-configuration.yaml", "README.md"]
+    names.insert(1, "patches/kube-scheduler50-kschedpatch+strategic.yaml")
+    assert ran.out.splitlines() == [str(out / name) for name in names]
+    scheduler = YAML(typ="safe").load((out / names[0]).read_text())["scheduler"]
+    assert {"name": "v", "value": "5"} in scheduler["extraArgs"]
+    again = run(*words)
+    assert again.code == 2
+    assert "is not empty" in again.err
+    document = json.loads(run(*words, "--force", "-o", "json").out)
+    assert set(document["files"]) == set(names)
+
+
+def test_export_of_what_can_t_be_planned_writes_nothing(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(PATCH.replace("parallelism: 8", "parallelism: -8"))
+    out = tmp_path / "kubeadm"
+    ran = run("export", "-f", str(bad), "--manifest", KUBEADM, "--out", str(out))
+    assert ran.code == 2
+    assert "Nothing was written." in ran.err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("cp1", "--manifest", KUBEADM), "either a node or --manifest"),
+        (("cp1", "--kubernetes-version", "1.34"), "go with --manifest"),
+    ],
+)
+def test_export_by_a_node_or_offline(
+    patch_file: str, tmp_path: Path, words: tuple[str, ...], told: str
+) -> None:
+    ran = run("export", "-f", patch_file, *words, "--out", str(tmp_path / "out"))
+    assert ran.code == 2
+    assert told in ran.err
+
+
 def test_render_into_a_directory(patch_file: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     ran = run("render", "-f", patch_file, "--manifest", KUBEADM, "--out", str(out))
@@ -199,27 +241,12 @@ def test_help_loads_no_heavy_library() -> None:
     assert ran.stdout.splitlines()[-1] == "[]"
 
 
-ARCHIVES: dict[str, dict[str, object]] = {
-    "docker save": {"manifest.json": [{"RepoTags": ["registry.internal/own:v1.34.2"]}]},
-    "OCI layout": {
-        "index.json": {
-            "manifests": [
-                {"annotations": {"io.containerd.image.name": "registry.internal/own:v1.34.2"}}
-            ]
-        }
-    },
-}
+ARCHIVES = {"docker save": docker_members(), "OCI layout": oci_members()}
 
 
 @pytest.mark.parametrize("members", ARCHIVES.values(), ids=ARCHIVES)
-def test_the_image_of_an_archive(members: dict[str, object], tmp_path: Path) -> None:
-    path = tmp_path / "image.tar"
-    with tarfile.open(path, "w") as archive:
-        for name, value in members.items():
-            member = tarfile.TarInfo(name)
-            data = json.dumps(value).encode()
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
+def test_the_image_of_an_archive(members: dict[str, bytes], tmp_path: Path) -> None:
+    path = write_tar(tmp_path / "image.tar", members)
     ran = run("render", "--image-archive", str(path), "--manifest", KUBEADM)
     assert ran.code == 0
     assert "\n+    image: registry.internal/own:v1.34.2\n" in ran.out
@@ -227,7 +254,7 @@ def test_the_image_of_an_archive(members: dict[str, object], tmp_path: Path) -> 
 
 def test_a_binary_must_be_a_program(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("hello")
-    (tmp_path / "kube-scheduler").write_bytes(b"\x7fELF...")
+    (tmp_path / "kube-scheduler").write_bytes(program())
     refused = run("render", "--binary", str(tmp_path / "notes"), "--manifest", KUBEADM)
     assert refused.code == 2
     assert "is no Linux program" in " ".join(refused.err.split())
@@ -235,7 +262,7 @@ def test_a_binary_must_be_a_program(tmp_path: Path) -> None:
     arguments = ("--binary", str(tmp_path / "kube-scheduler"), "--manifest", KUBEADM)
     assert run("render", *arguments, "--out", out).code == 0
     (staged,) = (tmp_path / "out" / "generations").rglob("kube-scheduler")
-    assert staged.read_bytes() == b"\x7fELF..."
+    assert staged.read_bytes() == program()
     assert stat.S_IMODE(staged.stat().st_mode) == 0o755
 
 

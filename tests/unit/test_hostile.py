@@ -6,6 +6,7 @@ and memory start a child. Exit codes are 0 or 2: never 1, and 70 means a bug.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import json
@@ -13,11 +14,13 @@ import lzma
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
+import termios
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -555,7 +558,12 @@ def test_ctrl_c_while_reading_standard_input() -> None:
     assert process.stderr.readline() == "ready\n"
     process.stdin.write("a: 1\n")
     process.stdin.flush()
-    threading.Timer(1.5, process.send_signal, [signal.SIGINT]).start()
+    # Once it has taken what was written it waits for more; before that it may still be importing,
+    # where a library can swallow the interrupt.
+    while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4)) != (0,):
+        time.sleep(0.02)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
     process.wait(WALL_GUARD)
     assert process.returncode == 130
     assert "Traceback" not in process.stderr.read()

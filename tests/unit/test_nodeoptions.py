@@ -80,6 +80,13 @@ def test_nodes_of_an_inventory(tmp_path: Path, capsys: pytest.CaptureFixture[str
     inventory.write_text("[kube-master]\ncp1 ansible_ssh_common_args='-J x'\n")
     assert [n.host for n in chosen_nodes([], str(inventory), local=False)] == ["cp1"]
     assert "ansible_ssh_common_args" in capsys.readouterr().err
+    inventory.write_text("[kube-master]\ncp[1:3] ansible_user=ops\n[other]\nworker\n")
+    some = chosen_nodes(["cp3", "cp1", "cp3"], str(inventory), local=False)
+    assert [(n.host, n.user) for n in some] == [("cp3", "ops"), ("cp1", "ops")]
+    for foreign in ("worker", "ops@cp1"):
+        told = refused(capsys, chosen_nodes, ["cp1", foreign], str(inventory), local=False)
+        assert f"{foreign!r} is not in the group kube-master" in told
+        assert "it has cp1, cp2, cp3." in told
     inventory.write_text("[kube-master]\ncp[2:1]\n")
     assert f"{inventory}:2:" in refused(capsys, chosen_nodes, [], str(inventory), local=False)
 
@@ -90,7 +97,7 @@ def test_no_node_or_two_ways_are_refused(
 ) -> None:
     assert "KSCHEDPATCH_NODES" in refused(capsys, chosen_nodes, None, None, local=False)
     assert "--local" in refused(capsys, chosen_nodes, ["cp1"], None, local=True)
-    assert "--inventory" in refused(capsys, chosen_nodes, ["cp1"], "hosts", local=False)
+    assert "--inventory" in refused(capsys, chosen_nodes, None, "hosts", local=True)
     assert "dash" in refused(capsys, chosen_nodes, ["-oProxyCommand=x"], None, local=False)
     monkeypatch.setenv("KSCHEDPATCH_NODES", "cp1:0")
     assert "KSCHEDPATCH_NODES: " in refused(capsys, chosen_nodes, None, None, local=False)

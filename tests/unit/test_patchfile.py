@@ -58,6 +58,29 @@ WRONG = {
         [("P005", 6, 30)],
     ),
     "two targets": ("  target: {staticPod: kube-scheduler, deployment: a/b}\n", [("P005", 5, 11)]),
+    "target without a namespace": ("  target: {deployment: x}\n", [("P004", 5, 24)]),
+    "target with another name": ("  target: {newDeployment: a/B}\n", [("P004", 5, 27)]),
+    "binary for a Deployment": (
+        "  target: {deployment: a/b}\n  scheduler: {binary: b}\n",
+        [("P014", 6, 23)],
+    ),
+    "archive for a new Deployment": (
+        "  target: {newDeployment: a/b}\n  scheduler: {imageArchive: b}\n",
+        [("P014", 6, 29)],
+    ),
+    "replicas of a static pod": ("  scheduler: {replicas: 2}\n", [("P014", 5, 25)]),
+    "replicas of somebody's Deployment": (
+        "  target: {deployment: a/b}\n  scheduler: {replicas: 2}\n",
+        [("P014", 6, 25)],
+    ),
+    "too many replicas": (
+        "  target: {newDeployment: a/b}\n  scheduler: {replicas: 10}\n",
+        [("P004", 6, 25)],
+    ),
+    "the stock scheduler's name": (
+        "  target: {newDeployment: kube-system/kube-scheduler}\n",
+        [("P015", 5, 27)],
+    ),
     "volume twice": (
         "  mounts:\n  - {name: a, hostPath: /a}\n  - {name: a, hostPath: /b}\n",
         [("P007", 7, 12)],

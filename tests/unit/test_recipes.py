@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +17,9 @@ from tests.unit.command_line import run
 
 MANIFESTS = Path(__file__).parents[2] / "fixtures" / "manifests" / "kubeadm"
 NAMES = [recipe.name for recipe in all_recipes()]
+DEPLOYED = {"gpumps-deployment", "namescore-second", "bin-packing-second"}
+"""Those whose target is a Deployment."""
+STATIC = [name for name in NAMES if name not in DEPLOYED]
 MINORS = range(22, 37)
 
 # What a recipe needs that a minor does not have, with the code that says so.
@@ -23,7 +27,8 @@ TOO_OLD = {("gpu-admission", 22): "C019"}
 
 
 def test_all_five_systems_are_there() -> None:
-    assert set(NAMES) == {"gpumps", "namescore", "gpu-admission", "bin-packing", "alnair"}
+    assert set(STATIC) == {"gpumps", "namescore", "gpu-admission", "bin-packing", "alnair"}
+    assert set(NAMES) >= DEPLOYED
     listed = run("recipes").out
     for name in NAMES:
         assert f"{name} " in listed
@@ -59,7 +64,7 @@ def test_init_writes_what_lint_accepts(
 
 
 @pytest.mark.parametrize("minor", MINORS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", STATIC)
 def test_it_renders_for_every_minor(name: str, minor: int) -> None:
     manifest = str(MANIFESTS / f"v1.{minor}.yaml")
     ran = run("render", "--recipe", name, "--manifest", manifest, "-o", "json")
@@ -71,3 +76,81 @@ def test_it_renders_for_every_minor(name: str, minor: int) -> None:
         config = document["generation"]["files"][0]["content"]
         wanted = "v1beta2" if minor == 22 else "v1beta3" if minor < 25 else "v1"
         assert config.startswith(f"apiVersion: kubescheduler.config.k8s.io/{wanted}\n")
+
+
+@pytest.mark.parametrize("minor", MINORS)
+@pytest.mark.parametrize("name", sorted(DEPLOYED - {"gpumps-deployment"}))
+def test_a_second_scheduler_renders_for_every_minor(name: str, minor: int) -> None:
+    words = ("--kubernetes-version", f"1.{minor}.0", "-o", "json")
+    document = json.loads(run("render", "--recipe", name, *words).out)
+    errors = [f["code"] for f in document["findings"] if f["severity"] == "error"]
+    assert errors == []
+    [files] = [item for item in document["objects"] if item["kind"] == "ConfigMap"]
+    [config] = files["data"].values()
+    wanted = "v1beta2" if minor == 22 else "v1beta3" if minor < 25 else "v1"
+    assert config.startswith(f"apiVersion: kubescheduler.config.k8s.io/{wanted}\n")
+
+
+def test_the_names_of_the_write_up_are_there() -> None:
+    words = ("--kubernetes-version", "1.34.2", "-o", "json")
+    packing = json.loads(run("render", "--recipe", "bin-packing-second", *words).out)
+    pod = packing["deployment"]["spec"]["template"]
+    assert pod["metadata"]["labels"]["component"] == "my-custom-kube-scheduler"
+    [container] = pod["spec"]["containers"]
+    assert set(container["command"][1:]) == {
+        "--v=5",
+        "--leader-elect=false",
+        "--config=/etc/kubernetes/my-scheduler-config.yaml",
+    }
+    [files] = [item for item in packing["objects"] if item["kind"] == "ConfigMap"]
+    assert files["metadata"]["name"].startswith("my-scheduler-config-")
+    assert list(files["data"]) == ["my-scheduler-config.yaml"]
+    scores = json.loads(run("render", "--recipe", "namescore-second", *words).out)
+    [role] = [item for item in scores["objects"] if item["kind"] == "Role"]
+    assert ["my-scheduler"] in [rule.get("resourceNames") for rule in role["rules"]]
+
+
+def uncommented(text: str) -> str:
+    """The YAML that stands in comments, switched on; prose stays what it is."""
+    return re.sub(r"^( *)# ((?: *- | *\w+:).*)$", r"\1\2", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "brings"),
+    [
+        ("bin-packing", "StickyJob"),
+        ("namescore", "suffixes"),
+        ("gpumps", "annotation"),
+        ("gpu-admission", "bindVerb"),
+    ],
+)
+def test_what_stands_in_comments_is_right_as_well(
+    name: str, brings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("init", name)
+    path = Path(f"{name}.yaml")
+    text = uncommented(path.read_text("utf-8"))
+    assert text != path.read_text("utf-8")
+    path.write_text(text, "utf-8")
+    manifest = str(MANIFESTS / "v1.34.yaml")
+    document = json.loads(run("render", "-f", str(path), "--manifest", manifest, "-o", "json").out)
+    assert [f for f in document["findings"] if f["severity"] == "error"] == []
+    assert brings in document["generation"]["files"][0]["content"]
+
+
+def test_the_sticky_plugin_gets_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("init", "bin-packing")
+    path = Path("bin-packing.yaml")
+    path.write_text(uncommented(path.read_text("utf-8")), "utf-8")
+    patch = value_of(read(path.read_bytes()).documents[0])
+    assert patch["spec"]["objects"] == ["./bin-packing/stickyjob-crd.yaml"]
+    assert {
+        r: tuple(rule["verbs"])
+        for rule in patch["spec"]["rbac"]["rules"]
+        for r in rule["resources"]
+    } == {
+        "stickyjobs": ("get", "list", "watch"),
+        "stickyjobs/status": ("get", "update", "patch"),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kschedpatch.core.fleet.bringing import supply_of
 from kschedpatch.core.fleet.clusterrules import (
     cluster_findings,
     in_rollout_order,
@@ -42,10 +43,7 @@ def renewed(plan: FleetPlan, facts: tuple[NodeFacts, ...], *, partial: bool) -> 
     holders = lease_holders(facts)
     by_label = {node.label: node for node in plan.nodes}
     ordered = [node for node in in_rollout_order(facts) if node.label in by_label]
-    nodes = [
-        by_label[node.label]._replace(leads=leads(node, holders), node_name=node.node_name)
-        for node in ordered
-    ]
+    nodes = [_today(by_label[node.label], node, leads=leads(node, holders)) for node in ordered]
     about_nodes = {
         node.label: [*node_findings(node), *planned_findings(node, planned)]
         for node, planned in zip(ordered, nodes, strict=True)
@@ -58,6 +56,11 @@ def renewed(plan: FleetPlan, facts: tuple[NodeFacts, ...], *, partial: bool) -> 
     )
     missing = [node for node in plan.nodes if node.label not in {item.label for item in ordered}]
     return plan._replace(nodes=(*missing, *nodes), findings=in_reading_order(findings))
+
+
+def _today(planned: NodePlan, node: NodeFacts, *, leads: bool) -> NodePlan:
+    supply = supply_of(node, planned.preflight.image, planned.archive)
+    return planned._replace(leads=leads, node_name=node.node_name, supply=supply)
 
 
 def _differing(planned: NodePlan, node: NodeFacts) -> list[tuple[str, str]]:

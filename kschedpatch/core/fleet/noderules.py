@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedpatch.core.fleet.bringing import bringing_findings
 from kschedpatch.core.fleet.questions import located
 from kschedpatch.core.fleet.runids import is_run_id
-from kschedpatch.core.manifest.validate import competing_findings
+from kschedpatch.core.manifest.validate import directory_findings
 from kschedpatch.model.codes import found
 from kschedpatch.model.facts import NodeFacts
 from kschedpatch.model.finding import Finding
@@ -15,8 +16,6 @@ from kschedpatch.model.revision import OpenTransaction
 
 #: The newest format of /var/lib/kschedpatch that this version reads and writes.
 STATE_FORMAT = 1
-#: Room for backups, journal and the new manifest, beside what the generation takes.
-SPARE_KIB = 1024
 _MANIFEST = "kube-scheduler.yaml"
 _WHY_NOT = {
     "symlink": "it is a symlink: a rename would replace the link, not the file behind it",
@@ -29,7 +28,7 @@ _RUNNERS = ("ctr", "crictl", "podman", "docker")
 def node_findings(facts: NodeFacts) -> Iterator[Finding]:
     """All that can be said without knowing what is planned for the node."""
     yield from _manifest(facts)
-    yield from _competitors(facts)
+    yield from competitors(facts)
     yield from _busy(facts)
     yield from _tools(facts)
     yield from _health(facts)
@@ -41,10 +40,7 @@ def planned_findings(facts: NodeFacts, plan: NodePlan) -> Iterator[Finding]:
         message = f"{plan.image_before}, which runs now, is not on the node any more"
         hint = f"pull it first: crictl pull {plan.image_before}"
         yield about(facts, "N015", message, hint)
-    image = plan.preflight.image
-    if image != plan.image_before and facts.images.get(image) is False:
-        yield about(facts, "N014", f"{image} has to be pulled")
-    yield from _space(facts, plan)
+    yield from bringing_findings(facts, plan)
     if plan.changed and plan.no_canary:
         hint = (
             "this node is switched without one: about 3 s without its scheduler, and one that "
@@ -72,12 +68,13 @@ def _manifest(facts: NodeFacts) -> Iterator[Finding]:
         yield about(facts, "N002", _WHY_NOT.get(problem, problem), hint, path)
 
 
-def _competitors(facts: NodeFacts) -> Iterator[Finding]:
+def competitors(facts: NodeFacts) -> Iterator[Finding]:
+    """Other files in the manifests directory that the kubelet takes for the scheduler's."""
     directory = {other.path.rpartition("/")[2]: other for other in facts.others}
     contents = {name: other.content for name, other in directory.items()}
     if facts.manifest is not None:
         contents[_MANIFEST] = facts.manifest.content
-    for finding in competing_findings(contents):
+    for finding in directory_findings(contents):
         path = directory[finding.file].path if finding.file in directory else finding.file
         yield finding._replace(file=located(facts, path))
 
@@ -91,9 +88,24 @@ def _busy(facts: NodeFacts) -> Iterator[Finding]:
     if facts.transaction is not None:
         hint = f"kschedpatch rollback {facts.label}, or wait"
         yield about(facts, "N008", transaction_told(facts.transaction), hint)
-    elif facts.leftovers:
+    else:
+        yield from _dot_files(facts)
+
+
+def _dot_files(facts: NodeFacts) -> Iterator[Finding]:
+    if facts.leftovers:
         names = ", ".join(facts.leftovers)
         yield about(facts, "N023", names, path=facts.manifests_directory)
+
+
+def left_behind(facts: NodeFacts) -> Iterator[Finding]:
+    """By a run that was killed, where none is open that may still need it."""
+    if facts.transaction is not None:
+        return
+    yield from _dot_files(facts)
+    if facts.debris:
+        names = ", ".join(facts.debris)
+        yield about(facts, "N113", names, "the next apply or rollback sweeps them; so does purge")
 
 
 def transaction_told(open_one: OpenTransaction) -> str:
@@ -144,15 +156,3 @@ def _health(facts: NodeFacts) -> Iterator[Finding]:
     elif not facts.live.ready:
         message = f"it runs and is not ready (restarts: {facts.live.restarts})"
         yield about(facts, "N022", message)
-
-
-def _space(facts: NodeFacts, plan: NodePlan) -> Iterator[Finding]:
-    files = plan.generation.files if plan.generation is not None else ()
-    staged = sum(item.file.size for item in files) // 1024 + 1 if files else 0
-    for directory, free in facts.free_kib.items():
-        # Generations lie beside the manifests, the state below /var/lib.
-        needed = SPARE_KIB + (staged if directory.startswith("/etc") else 0)
-        if free < needed:
-            yield about(
-                facts, "N011", f"{free} KiB are free, {needed} KiB are needed", "", directory
-            )

@@ -23,7 +23,7 @@ from kschedpatch.model.sources import SourceFile
 
 API_VERSION = "kschedpatch.io/v1"
 KIND = "FleetPlan"
-FORMAT = 2
+FORMAT = 4
 MAX_BYTES = 64 * 1024 * 1024
 _BASE64 = "base64"
 
@@ -54,22 +54,23 @@ def decode(data: bytes, file: str) -> DecodedPlan:
         plan = _value(FleetPlan, body.get("plan"), "plan")
         _check(plan)
     except (ValueError, RecursionError):
-        return DecodedPlan(None, (found("N301", "it is no JSON", file=file),))
+        return DecodedPlan(None, (found("N301", "it is no JSON", file=file, hint="plan again"),))
     except _Broken as error:
-        return DecodedPlan(None, (found("N301", str(error), file=file),))
+        return DecodedPlan(None, (found("N301", str(error), file=file, hint="plan again"),))
     return DecodedPlan(plan, ())
 
 
 def large_files(plan: FleetPlan) -> tuple[SourceFile, ...]:
     """The local files that the plan only names: they must still have their hash."""
-    files = (
+    staged = (
         item.file
         for node in plan.nodes
         if node.generation is not None
         for item in node.generation.files
         if item.file.content is None
     )
-    return tuple(dict.fromkeys(files))
+    archives = (node.archive.file for node in plan.nodes if node.archive is not None)
+    return tuple(dict.fromkeys((*staged, *archives)))
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kschedpatch.core.deployment.served import could_be_second
+from kschedpatch.core.fleet.bringing import archive_for, supply_of
 from kschedpatch.core.fleet.canary import (
     Without,
     canary_for,
@@ -19,18 +21,23 @@ from kschedpatch.core.fleet.clusterrules import (
 )
 from kschedpatch.core.fleet.election import election_findings
 from kschedpatch.core.fleet.hosttypes import MISSING, type_problem
+from kschedpatch.core.fleet.keptpatch import kept_text
 from kschedpatch.core.fleet.merging import merged
 from kschedpatch.core.fleet.noderules import about, node_findings, planned_findings
 from kschedpatch.core.fleet.objects import joined
 from kschedpatch.core.fleet.questions import located
-from kschedpatch.core.fleet.serving import health_of, image_of, preflight_of
+from kschedpatch.core.fleet.serving import always_pulls, health_of, image_of, preflight_of
+from kschedpatch.core.kubeadm.unpatching import (
+    base_below,
+    is_kept_by_kubeadm,
+    says_the_same,
+)
 from kschedpatch.core.manifest.base import choose_base
 from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.core.manifest.validate import validate
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.planner import plan_static_pod
 from kschedpatch.core.schedconfig.read import config_text
-from kschedpatch.core.yamltext import emit
 from kschedpatch.model.facts import NodeFacts
 from kschedpatch.model.finding import Finding, has_errors, in_reading_order
 from kschedpatch.model.fleetplan import FleetPlan, NodePlan
@@ -45,7 +52,9 @@ def plan_fleet(given: PatchInput, facts: Sequence[NodeFacts], *, partial: bool) 
     rbac = joined(plan.rbac for plan in plans)
     objects = joined(plan.objects for plan in plans)
     needs_api = bool(rbac.objects or objects.objects)
+    config, _ = config_text(given)
     findings = (
+        *(could_be_second(given, config.value) if config is not None else ()),
         *merged({item.facts.label: item.findings for item in planned}),
         *cluster_findings(facts, partial=partial, needs_api=needs_api),
         *rbac.findings,
@@ -53,7 +62,7 @@ def plan_fleet(given: PatchInput, facts: Sequence[NodeFacts], *, partial: bool) 
     )
     return FleetPlan(
         patch_name=given.patch.metadata.name,
-        patch_text=patch_text(given),
+        patch_text=kept_text(given),
         nodes=tuple(item.node for item in planned if item.node is not None),
         rbac=rbac.objects,
         objects=objects.objects,
@@ -61,14 +70,14 @@ def plan_fleet(given: PatchInput, facts: Sequence[NodeFacts], *, partial: bool) 
     )
 
 
-def patch_text(given: PatchInput) -> str:
-    value = given.patch.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return emit.document(value)
-
-
 class _Read(NamedTuple):
     current: Manifest
     base: Manifest
+
+    @property
+    def derived(self) -> bool:
+        """The base is nowhere but here."""
+        return is_kept_by_kubeadm(self.current) and self.base is not self.current
 
 
 class _Planned:
@@ -108,6 +117,9 @@ class _Planned:
                 hint = "put the un-patched manifest back, then apply again"
                 self.findings.append(about(self.facts, "N003", message, hint, self._path))
                 return None
+        derived = base_below(current, self.facts)
+        if derived is not None:
+            return derived
         choice = choose_base(current, kept)
         self.findings += choice.findings
         return choice.base
@@ -129,6 +141,8 @@ class _Planned:
         plan = plan_static_pod(
             self.given, read.base, current=read.current, version=facts.kubelet, host_types=types
         )
+        if read.derived and says_the_same(read.current, plan.after):
+            plan = plan._replace(after=plan.before)
         self.plan = plan
         self.findings += plan.findings
         after = read_manifest(plan.after.encode(), read.current.file).manifest
@@ -141,6 +155,7 @@ class _Planned:
         self.findings += election_findings(live, after, value, nodes=of)
         new = planned_scheduler(after, plan.generation, live)
         canary = canary_for(live, new, facts.kubelet, facts.room)
+        archive = archive_for(self.given.archive, facts)
         self.node = NodePlan(
             label=facts.label,
             node_name=facts.node_name,
@@ -161,6 +176,11 @@ class _Planned:
             no_canary=canary.reason if isinstance(canary, Without) else "",
             lease=live.lease,
             path_types=tuple(sorted(there.items())),
+            archive=archive,
+            supply=supply_of(facts, image_of(after), archive),
+            always_pulls=always_pulls(after),
+            base=read.base.text,
+            base_is_derived=read.derived,
         )
         self.findings += planned_findings(facts, self.node)
 

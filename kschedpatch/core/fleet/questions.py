@@ -9,6 +9,7 @@ from kschedpatch.core.fleet.serving import host_paths, image_of
 from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.model.facts import NodeFacts
+from kschedpatch.model.images import ImageArchive
 
 
 class Questions(NamedTuple):
@@ -20,7 +21,12 @@ def about_patch(given: PatchInput) -> Questions:
     spec = given.patch.spec
     paths = dict.fromkeys(mount.host_path for mount in spec.mounts)
     image = spec.scheduler.image
-    return Questions(tuple(paths), (image,) if image else ())
+    return Questions(tuple(paths), (image, *ids_in(given.archive)) if image else ())
+
+
+def ids_in(archive: ImageArchive | None) -> tuple[str, ...]:
+    """A runtime finds an image by its ID as well, whatever its name there is."""
+    return tuple(one.image_id for one in archive.variants) if archive is not None else ()
 
 
 def still_open(asked: Questions, facts: Iterable[NodeFacts]) -> Questions | None:

@@ -15,6 +15,7 @@ from kschedpatch.core.fleet.questions import located, manifest_of
 from kschedpatch.core.fleet.runids import is_run_id
 from kschedpatch.core.fleet.serving import health_of, host_paths, image_of, preflight_of
 from kschedpatch.core.fleet.standing import CONFIRMED, last_confirmed
+from kschedpatch.core.kubeadm.unpatching import base_below, is_kept_by_kubeadm
 from kschedpatch.core.manifest.base import base_hash
 from kschedpatch.core.manifest.document import Manifest, read_manifest
 from kschedpatch.model.facts import NodeFacts
@@ -36,6 +37,8 @@ class Wanted(NamedTuple):
     ends_transaction: bool = False
     content: bytes | None = None
     findings: tuple[Finding, ...] = ()
+    objects: bool = False
+    """Also where the manifest is there already: that run changed objects of the cluster."""
 
 
 class NoTarget(NamedTuple):
@@ -65,9 +68,10 @@ def _one_back(node: NodeFacts) -> Wanted | NoTarget:
     assert node.manifest is not None  # noqa: S101  looked at above
     applied = [item for item in node.revisions if item.kind == "apply" and _kept(item)]
     # Only runs of apply count: or a second rollback would bring back what the first took away.
-    made = next((item for item in applied if item.after == node.manifest.sha256), None)
+    made = _made(node, node.manifest.sha256)
     if made is not None:
-        return Wanted(node.label, made.run, "before", made.before)
+        objects = made.before == made.after
+        return Wanted(node.label, made.run, "before", made.before, objects=objects)
     current = manifest_of(node)
     last = last_confirmed(node)
     if (current is None or current.is_patched) and applied and last is not None:
@@ -76,9 +80,40 @@ def _one_back(node: NodeFacts) -> Wanted | NoTarget:
         message = f"what was changed since run {newest.run} goes away"
         lost = about(node, "N208", message, path=node.manifest.path)
         return Wanted(node.label, newest.run, "before", newest.before, findings=(lost,))
+    if current is not None and is_kept_by_kubeadm(current) and last is not None:
+        return _below(node, current, last)
     message = "no kept run of apply led to the manifest that stands here"
     hint = "kschedpatch history shows the runs, rollback --to RUN goes to one"
     return _no(node, about(node, "N201", message, hint if node.revisions else ""))
+
+
+def _below(node: NodeFacts, current: Manifest, last: Revision) -> Wanted | NoTarget:
+    """kubeadm has rendered the last run's patch into a manifest of its own: what stood there before
+    that run is of another version, but the same way back leads from today's."""
+    below = base_below(current, node)
+    first = base_hash(node.base.decode("utf-8", "replace")) if node.base is not None else ""
+    if below is not None and first == f"sha256:{last.before}":
+        return Wanted(node.label, last.run, "", content=below.text.encode())
+    message = f"kubeadm has rendered run {last.run}'s patch anew, and another was there before it"
+    hint = "kschedpatch rollback --to original un-patches it; apply brings the other patch"
+    return _no(node, about(node, "N201", message, hint))
+
+
+def _made(node: NodeFacts, sha256: str) -> Revision | None:
+    """The run of apply that made this state. Runs that changed nothing but objects leave the same
+    manifest, and so does going back from one of them: each such rollback takes one of them away."""
+    taken_back = 0
+    for item in node.revisions:
+        if not _kept(item) or not item.kind or item.after != sha256:
+            continue
+        only_objects = item.before == item.after
+        if item.kind == "rollback":
+            taken_back += only_objects
+        elif only_objects and taken_back:
+            taken_back -= 1
+        else:
+            return item
+    return None
 
 
 def _kept(revision: Revision) -> bool:
@@ -94,16 +129,25 @@ def _named(node: NodeFacts, to: str) -> Wanted | NoTarget:
     if not _kept(revision):
         message = f"run {to} ended as {revision.outcome}: what it brought was not left there"
         return _no(node, about(node, "N202", message, "kschedpatch history shows the runs"))
-    if revision.after == node.manifest.sha256:
+    if revision.after != node.manifest.sha256:
+        return Wanted(node.label, to, "after", revision.after)
+    last = last_confirmed(node)
+    if last is None or last.run == to or not (last.objects or revision.objects):
         return _no(node)
-    return Wanted(node.label, to, "after", revision.after)
+    return Wanted(node.label, to, "after", revision.after, objects=True)
 
 
 def _original(node: NodeFacts) -> Wanted | NoTarget:
     """Un-patched. After an upgrade that is kubeadm's newer manifest, not the first one."""
     current = manifest_of(node)
+    below = base_below(current, node) if current is not None else None
+    if below is not None:
+        return Wanted(node.label, ORIGINAL, "", content=below.text.encode())
     if current is not None and not current.is_patched:
-        return _no(node)
+        last = last_confirmed(node)
+        if last is None or not last.objects:
+            return _no(node)
+        return Wanted(node.label, ORIGINAL, "", content=current.text.encode(), objects=True)
     first = read_manifest(node.original, "original").manifest if node.original else None
     base = read_manifest(node.base, "base").manifest if node.base is not None else None
     named = current.annotations.get("kschedpatch.io/base") if current is not None else None
@@ -151,18 +195,20 @@ def judge_target(
     if wanted.sha256 and base_hash(manifest.text) != f"sha256:{wanted.sha256}":
         message = f"what run {wanted.run} kept is not what it was: its hash differs"
         return Judged(None, (about(node, "N203", message),))
-    findings = (*wanted.findings, *_obstacles(node, manifest))
+    plan = _plan(node, manifest, leads=leads)
+    # What runs now can't be refused.
+    findings = (*wanted.findings, *(_obstacles(node, manifest) if plan.changed else ()))
     if has_errors(findings):
         return Judged(None, findings)
-    plan = _plan(node, manifest, leads=leads)
     target = RollbackTarget(
         node.label,
         wanted.run,
         ends_transaction=False,
         un_patched=not manifest.is_patched,
         plan=plan,
+        side=wanted.side or "before",
     )
-    return Judged(target if plan.changed else None, findings)
+    return Judged(target if plan.changed or wanted.objects else None, findings)
 
 
 def _obstacles(node: NodeFacts, manifest: Manifest) -> Iterator[Finding]:

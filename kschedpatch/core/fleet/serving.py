@@ -26,6 +26,10 @@ def image_of(manifest: Manifest) -> str:
     return str(scheduler_container(manifest).get("image") or "")
 
 
+def always_pulls(manifest: Manifest) -> bool:
+    return scheduler_container(manifest).get("imagePullPolicy") == "Always"
+
+
 def health_of(
     manifest: Manifest, kubelet: KubeVersion | None, *, cache_waits: bool = False
 ) -> Health:
@@ -48,7 +52,12 @@ def health_of(
 
 
 def preflight_of(manifest: Manifest) -> Preflight:
-    container = scheduler_container(manifest)
+    trial = preflight_of_container(scheduler_container(manifest))
+    return trial._replace(mounts=host_mounts(manifest))
+
+
+def preflight_of_container(container: dict[str, Any]) -> Preflight:
+    """Without mounts; the container is the caller's copy, and changed."""
     for name in {flag.name for flag in flags_of(container)}:
         if name in _OWN_FLAGS or name == _ELECTION or name.startswith(f"{_ELECTION}-"):
             remove_flag(container, name)
@@ -60,7 +69,7 @@ def preflight_of(manifest: Manifest) -> Preflight:
         for item in container.get("env") or ()
         if isinstance(item, dict) and "value" in item
     )
-    return Preflight(image_of(manifest), tuple(words), host_mounts(manifest), env)
+    return Preflight(str(container.get("image") or ""), tuple(words), (), env)
 
 
 def host_mounts(manifest: Manifest) -> tuple[tuple[str, str], ...]:

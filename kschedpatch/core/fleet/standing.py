@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kschedpatch.core.fleet.clusterrules import leads, lease_holders
 from kschedpatch.core.fleet.questions import manifest_of
 from kschedpatch.core.fleet.serving import image_of
+from kschedpatch.core.kubeadm.unpatching import is_kept_by_kubeadm
 from kschedpatch.core.manifest.document import (
     BASE_ANNOTATION,
     GENERATION_ANNOTATION,
@@ -27,37 +28,77 @@ class Drift(StrEnum):
     UNPATCHED = "un-patched"
     WIPED = "wiped"
     EDITED = "edited"
+    KEPT = "kept by kubeadm"
+    """kubeadm has rendered the manifest anew, with a persisted patch in it."""
     OPEN = "run is open"
     NO_MANIFEST = "no manifest"
+    NOT_REACHED = "not reached"
+
+
+_DRIFTED = {Drift.EDITED: "edited by hand", Drift.WIPED: "wiped by kubeadm"}
+DIFFERS = "other revision than its peers"
 
 
 class NodeStatus(NamedTuple):
     label: str
-    node_name: str
-    leads: bool
-    kubelet: str
-    image: str
-    patch: str
-    run: str
+    node_name: str = ""
+    leads: bool = False
+    kubelet: str = ""
+    image: str = ""
+    patch: str = ""
+    run: str = ""
     """The confirmed run that left what stands there; empty where there is none."""
-    drift: Drift
-    ready: bool
-    restarts: int | None
-    transaction: OpenTransaction | None
-    generation_problem: str
+    drift: Drift = Drift.NOT_REACHED
+    differs: bool = False
+    """By itself it is as it was left, and most of its peers run something else."""
+    ready: bool = False
+    restarts: int | None = None
+    transaction: OpenTransaction | None = None
+    generation_problem: str = ""
+    since: int | None = None
+    """Since when it stands like this, in seconds since 1970 by the node's clock: the time of the
+    run that left it, or of whatever has written the manifest since."""
+    age: int | None = None
+
+    @property
+    def drift_told(self) -> str:
+        if self.drift not in (Drift.AS_LEFT, Drift.UNPATCHED):
+            return _DRIFTED.get(self.drift, str(self.drift))
+        if self.generation_problem:
+            return "files changed"
+        return DIFFERS if self.differs else "none"
 
 
-def statuses(facts: Iterable[NodeFacts]) -> tuple[NodeStatus, ...]:
+def statuses(facts: Iterable[NodeFacts], unreached: Iterable[str] = ()) -> tuple[NodeStatus, ...]:
+    """Of the nodes that answered, and behind them of those that did not."""
     nodes = tuple(facts)
-    holders = lease_holders(nodes)
-    return tuple(_status(node, leads=leads(node, holders)) for node in nodes)
+    holders, others = lease_holders(nodes), differing(nodes)
+    told = [
+        _status(node, leads=leads(node, holders), differs=node.label in others) for node in nodes
+    ]
+    return (*told, *(NodeStatus(label) for label in unreached))
 
 
-def _status(node: NodeFacts, *, leads: bool) -> NodeStatus:
+def differing(facts: Iterable[NodeFacts]) -> frozenset[str]:
+    """The nodes that are as they were left, and not as most of their peers are. Where no kind has
+    more nodes than any other, nobody can say which is the right one: all differ."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for node in facts:
+        if drift_of(node) in (Drift.AS_LEFT, Drift.UNPATCHED):
+            kinds.setdefault(patched_how(node), []).append(node.label)
+    sizes = sorted((len(labels) for labels in kinds.values()), reverse=True)
+    if len(sizes) < 2:
+        return frozenset()
+    most = sizes[0] if sizes[0] > sizes[1] else 0
+    return frozenset(label for labels in kinds.values() if len(labels) != most for label in labels)
+
+
+def _status(node: NodeFacts, *, leads: bool, differs: bool) -> NodeStatus:
     manifest = manifest_of(node)
     last = last_confirmed(node)
     drift = drift_of(node)
     patch = str(manifest.annotations.get(PATCH_ANNOTATION, "")) if manifest else ""
+    since = _since(node, drift, last)
     return NodeStatus(
         label=node.label,
         node_name=node.node_name,
@@ -67,15 +108,43 @@ def _status(node: NodeFacts, *, leads: bool) -> NodeStatus:
         patch=patch,
         run=last.run if last is not None and drift is Drift.AS_LEFT else "",
         drift=drift,
+        differs=differs,
         ready=node.live is not None and node.live.ready,
         restarts=node.live.restarts if node.live is not None else None,
         transaction=node.transaction,
         generation_problem=node.generation_problem,
+        since=since,
+        age=max(0, node.clock - since) if since is not None and node.clock else None,
     )
+
+
+def _since(node: NodeFacts, drift: Drift, last: Revision | None) -> int | None:
+    when = node.manifest_changed
+    if node.transaction is not None:
+        when = node.transaction.since
+    elif last is not None and drift is Drift.AS_LEFT:
+        when = last.when
+    elif node.manifest is None:
+        when = 0
+    return when or None
 
 
 def last_confirmed(node: NodeFacts) -> Revision | None:
     return next((item for item in node.revisions if item.outcome == CONFIRMED and item.kind), None)
+
+
+def patched_by(node: NodeFacts) -> Revision | None:
+    """The run whose patch the node should follow: the one that made what the last confirmed run
+    left, be that a rollback to an earlier patch; None where it left an un-patched manifest."""
+    last = last_confirmed(node)
+    if last is None:
+        return None
+    made = (
+        item
+        for item in node.revisions
+        if item.kind == "apply" and item.outcome == CONFIRMED and item.after == last.after
+    )
+    return next(made, None)
 
 
 def drift_of(node: NodeFacts) -> Drift:
@@ -90,6 +159,8 @@ def drift_of(node: NodeFacts) -> Drift:
     patched = manifest is not None and manifest.is_patched
     if patched or manifest is None:
         return Drift.EDITED
+    if is_kept_by_kubeadm(manifest):
+        return Drift.KEPT
     return Drift.WIPED if last is not None and _left_patched(node, last) else Drift.UNPATCHED
 
 
@@ -119,10 +190,12 @@ def patched_how(node: NodeFacts) -> tuple[str, ...]:
     """What kschedpatch made of a node's manifest, comparable from node to node: kubeadm's own
     differences (addresses, versions) are in the base and do not count."""
     manifest = manifest_of(node)
-    if manifest is None or not manifest.is_patched:
+    if manifest is None or not (manifest.is_patched or is_kept_by_kubeadm(manifest)):
         return ()
     notes = manifest.annotations
     named = (str(notes.get(PATCH_ANNOTATION, "")), str(notes.get(GENERATION_ANNOTATION, "")))
+    if not manifest.is_patched:
+        return named
     if node.base is None:
         return named
     return (*named, *changes(node.base.decode("utf-8", "replace"), manifest.text))

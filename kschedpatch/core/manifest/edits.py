@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kschedpatch.core.manifest.flags import effective
+from kschedpatch.core.manifest.flags import effective, remove_flag, set_flag
 from kschedpatch.core.manifest.rules.ports import PROBES
 from kschedpatch.core.manifest.rules.scheduler import (
     DEFAULT_PORT,
@@ -14,6 +14,9 @@ from kschedpatch.core.manifest.rules.scheduler import (
     is_port_text,
     resolve_port,
 )
+
+if TYPE_CHECKING:
+    from kschedpatch.model.patch import Scheduler
 
 
 class HostMount(NamedTuple):
@@ -63,33 +66,66 @@ def set_env(container: dict[str, Any], name: str, value: str) -> None:
 
 def put_mount(pod: dict[str, Any], index: int, mount: HostMount) -> None:
     """Adds or replaces a volume (by name) and its mount (by mountPath)."""
+    source = {"hostPath": {"path": mount.host_path, "type": mount.type}}
+    wanted: dict[str, Any] = {"mountPath": mount.mount_path}
+    if mount.read_only:
+        wanted["readOnly"] = True
+    put_volume(pod, index, mount.name, source, wanted)
+
+
+def put_volume(
+    pod: dict[str, Any],
+    index: int,
+    name: str,
+    source: dict[str, Any],
+    mount: dict[str, Any],
+) -> None:
+    """The same for any source of a volume; ``mount`` without the volume's name."""
     spec = pod["spec"]
     container = spec["containers"][index]
     volumes = list(spec.get("volumes") or [])
     mounts = list(container.get("volumeMounts") or [])
-    source = {"path": mount.host_path, "type": mount.type}
+    place = mount["mountPath"]
     for existing_mount in mounts:
         # «/a/» and «/a» are one place, though not to the kubelet.
-        if _place(existing_mount.get("mountPath")) == _place(mount.mount_path):
-            existing_mount["mountPath"] = mount.mount_path
-    replaced = [m["name"] for m in mounts if m.get("mountPath") == mount.mount_path]
-    others = _users(pod, mount.name, except_path=(index, mount.mount_path))
-    existing = next((v for v in volumes if v.get("name") == mount.name), None)
-    same_source = existing is not None and (existing.get("hostPath") or {}).get("path") == (
-        mount.host_path
-    )
-    if existing is not None and others and not same_source:
-        raise VolumeInUse(mount.name)
-    wanted = {"mountPath": mount.mount_path, "name": mount.name}
-    if mount.read_only:
-        wanted["readOnly"] = True  # type: ignore[assignment]  # str values so far
-    _replace_or_append(mounts, "mountPath", wanted)
+        if _place(existing_mount.get("mountPath")) == _place(place):
+            existing_mount["mountPath"] = place
+    replaced = [m["name"] for m in mounts if m.get("mountPath") == place]
+    others = _users(pod, name, except_path=(index, place))
+    existing = next((v for v in volumes if v.get("name") == name), None)
+    if existing is not None and others and not _same_source(existing, source):
+        raise VolumeInUse(name)
+    _replace_or_append(mounts, "mountPath", dict(sorted({**mount, "name": name}.items())))
     put(container, "volumeMounts", mounts)
-    _replace_or_append(volumes, "name", {"hostPath": source, "name": mount.name})
+    _replace_or_append(volumes, "name", dict(sorted({**source, "name": name}.items())))
     put(spec, "volumes", volumes)
-    for name in replaced:
-        if name != mount.name:
-            _drop_unused(pod, name)
+    for other in replaced:
+        if other != name:
+            _drop_unused(pod, other)
+
+
+def _same_source(volume: dict[str, Any], source: dict[str, Any]) -> bool:
+    """A hostPath is known by its path alone."""
+    path = (source.get("hostPath") or {}).get("path")
+    if path is not None:
+        return bool((volume.get("hostPath") or {}).get("path") == path)
+    return {key: value for key, value in volume.items() if key != "name"} == source
+
+
+def change_container(pod: dict[str, Any], index: int, scheduler: Scheduler) -> None:
+    """Image, flags, variables and dnsPolicy, as the patch asks for them."""
+    container = pod["spec"]["containers"][index]
+    if scheduler.image:
+        put(container, "image", scheduler.image)
+    for name, value in scheduler.args.items():
+        if value is None:
+            remove_flag(container, name)
+        else:
+            set_flag(container, name, value)
+    for variable in scheduler.env:
+        set_env(container, variable.name, variable.value)
+    if scheduler.dns_policy:
+        put(pod["spec"], "dnsPolicy", scheduler.dns_policy)
 
 
 def remove_mount(pod: dict[str, Any], index: int, mount_path: str) -> None:

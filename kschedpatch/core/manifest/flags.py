@@ -81,7 +81,8 @@ def set_flag(container: dict[str, Any], name: str, value: str) -> None:
     """Sets a flag in place; other occurrences go, a new one stands behind the last flag."""
     occurrences = [flag for flag in flags_of(container) if flag.name == name]
     if not occurrences:
-        where = "args" if container.get("args") else "command"
+        # Without a command the image has a program of its own, and what follows are its arguments.
+        where = "args" if container.get("args") or not container.get("command") else "command"
         container.setdefault(where, []).append(spelt(name, value))
         return
     last = occurrences[-1]

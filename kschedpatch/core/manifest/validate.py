@@ -13,9 +13,13 @@ from kschedpatch.core.manifest.rules.podsettings import setting_findings
 from kschedpatch.core.manifest.rules.ports import port_findings
 from kschedpatch.core.manifest.rules.scheduler import scheduler_findings
 from kschedpatch.core.manifest.rules.volumes import volume_findings
+from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, in_reading_order
+
+_CONFIGURATIONS = ("KubeSchedulerConfiguration", "Policy")
 
 
 def pod_findings(pod: dict[str, Any], minor: int | None, places: Places) -> tuple[Finding, ...]:
@@ -59,6 +63,11 @@ def _without_echoes(findings: tuple[Finding, ...]) -> list[Finding]:
 _LOST_LISTS = {"did you mean volumeMounts?", "did you mean volumes?"}
 
 
+def directory_findings(directory: Mapping[str, bytes]) -> tuple[Finding, ...]:
+    """What the files of a manifests directory do to each other, by their names."""
+    return (*competing_findings(directory), *misplaced_findings(directory))
+
+
 def competing_findings(directory: Mapping[str, bytes]) -> tuple[Finding, ...]:
     """Files of a manifests directory that define the scheduler's pod beside the real one.
 
@@ -82,6 +91,27 @@ def competing_findings(directory: Mapping[str, bytes]) -> tuple[Finding, ...]:
         for name in defining
         if name != "kube-scheduler.yaml"
     )
+
+
+def misplaced_findings(directory: Mapping[str, bytes]) -> tuple[Finding, ...]:
+    """A scheduler's configuration among the manifests: write-ups keep it there, and the kubelet
+    tries to run it as a pod, again and again."""
+    return tuple(
+        found(
+            "M018",
+            f"{name} is a {kind}, and the kubelet tries to run every file there as a pod",
+            file=name,
+            hint="keep it elsewhere",
+        )
+        for name, kind in ((name, _kind(directory[name])) for name in sorted(directory))
+        if not name.startswith(".") and kind in _CONFIGURATIONS
+    )
+
+
+def _kind(data: bytes) -> str:
+    documents = read(data).documents
+    value = value_of(documents[0]) if documents else None
+    return str(value.get("kind", "")) if isinstance(value, dict) else ""
 
 
 def _defines_scheduler(data: bytes, name: str) -> bool:

@@ -30,6 +30,37 @@ _ROLES = {"Role": "RoleBinding", "ClusterRole": "ClusterRoleBinding"}
 _KINDS = frozenset(_ROLES) | frozenset(_ROLES.values())
 
 
+class Grantee(NamedTuple):
+    """Who gets the rights of a patch, and what the roles that give them are called."""
+
+    subject: dict[str, str]
+    role: str
+    told: str
+
+    def is_in(self, subjects: Any) -> bool:
+        """A ServiceAccount is named with its namespace; a user has none."""
+        return any(
+            isinstance(item, dict)
+            and all(item.get(key) == self.subject.get(key) for key in ("kind", "name", "namespace"))
+            for item in (subjects if isinstance(subjects, list) else ())
+        )
+
+
+def static_pod(patch_name: str) -> Grantee:
+    """As whom a static pod's scheduler acts: the user of scheduler.conf."""
+    told = "User system:kube-scheduler, as which a static pod acts"
+    return Grantee(SCHEDULER_USER, f"kschedpatch:{patch_name}", told)
+
+
+def service_account(namespace: str, deployment: str, account: str) -> Grantee:
+    """A Deployment's roles bear its name: the same patch may be for several targets."""
+    return Grantee(
+        {"kind": "ServiceAccount", "name": account, "namespace": namespace},
+        f"kschedpatch:{namespace}:{deployment}",
+        f"ServiceAccount {namespace}/{account}, as which the Deployment's pods act",
+    )
+
+
 class RbacResult(NamedTuple):
     objects: tuple[ClusterObject, ...]
     findings: tuple[Finding, ...]
@@ -39,15 +70,16 @@ def labels_for(patch_name: str) -> dict[str, str]:
     return {MANAGED_BY: "kschedpatch", PATCH_LABEL: patch_name}
 
 
-def rules_as_roles(patch: SchedulerPatch) -> list[ClusterObject]:
+def rules_as_roles(patch: SchedulerPatch, grantee: Grantee) -> list[ClusterObject]:
     """One ClusterRole for what holds everywhere, one Role for each namespace."""
     by_namespace: dict[str | None, list[dict[str, Any]]] = {}
     for rule in patch.spec.rbac.rules:
         by_namespace.setdefault(rule.namespace, []).append(policy_rule(rule))
-    name = f"kschedpatch:{patch.metadata.name}"
     objects: list[ClusterObject] = []
     for namespace, rules in by_namespace.items():
-        objects += role_and_binding(name, namespace, rules, patch.metadata.name, "rbac.rules")
+        objects += role_and_binding(
+            grantee.role, namespace, rules, patch.metadata.name, "rbac.rules", grantee
+        )
     return objects
 
 
@@ -78,7 +110,12 @@ def rule_problem(rule: Any, *, namespaced: bool) -> str:
 
 
 def role_and_binding(
-    name: str, namespace: str | None, rules: list[dict[str, Any]], patch_name: str, source: str
+    name: str,
+    namespace: str | None,
+    rules: list[dict[str, Any]],
+    patch_name: str,
+    source: str,
+    grantee: Grantee,
 ) -> list[ClusterObject]:
     kind = "Role" if namespace else "ClusterRole"
     metadata: dict[str, Any] = {"name": name}
@@ -86,29 +123,51 @@ def role_and_binding(
         metadata["namespace"] = namespace
     metadata["labels"] = labels_for(patch_name)
     role = {"apiVersion": f"{API}/v1", "kind": kind, "metadata": metadata, "rules": rules}
-    return [ClusterObject(role, source), _binding(role, patch_name, source)]
+    return [ClusterObject(role, source), _binding(role, patch_name, source, grantee)]
 
 
-def _binding(role: dict[str, Any], patch_name: str, source: str) -> ClusterObject:
-    metadata = {
-        key: role["metadata"][key] for key in ("name", "namespace") if key in role["metadata"]
-    }
+def _binding(role: dict[str, Any], patch_name: str, source: str, grantee: Grantee) -> ClusterObject:
+    metadata = role["metadata"]
+    return binding(
+        str(metadata["name"]),
+        str(metadata.get("namespace") or ""),
+        (role["kind"], metadata["name"]),
+        patch_name,
+        source,
+        grantee,
+    )
+
+
+def binding(
+    name: str,
+    namespace: str,
+    role: tuple[str, str],
+    patch_name: str,
+    source: str,
+    grantee: Grantee,
+) -> ClusterObject:
+    """``role`` is its kind and name; with a namespace it holds there alone."""
+    metadata: dict[str, Any] = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
     metadata["labels"] = labels_for(patch_name)
     body = {
         "apiVersion": f"{API}/v1",
-        "kind": _ROLES[role["kind"]],
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
         "metadata": metadata,
-        "roleRef": {"apiGroup": API, "kind": role["kind"], "name": role["metadata"]["name"]},
-        "subjects": [dict(SCHEDULER_USER)],
+        "roleRef": {"apiGroup": API, "kind": role[0], "name": role[1]},
+        "subjects": [dict(grantee.subject)],
     }
     return ClusterObject(body, source)
 
 
 def lease_objects(
-    chosen: Election, version: KubeVersion, patch_name: str
+    chosen: Election, version: KubeVersion, patch_name: str, grantee: Grantee
 ) -> tuple[list[ClusterObject], list[Finding]]:
     """What leader election under another lease needs and Kubernetes' roles do not give."""
-    granted = lease_is_granted(version.minor, chosen.name, chosen.namespace)
+    # The role for all leases of kube-system is bound to the scheduler's user, and nobody else.
+    minor = version.minor if grantee.subject["kind"] == "User" else 0
+    granted = lease_is_granted(minor, chosen.name, chosen.namespace)
     if not chosen.enabled or granted:
         return [], []
     rules: list[dict[str, Any]] = [
@@ -130,16 +189,14 @@ def lease_objects(
                 "verbs": ["get", "update"],
             },
         ]
-    message = (
-        f"rights on the lease {chosen.namespace}/{chosen.name} are added for "
-        f"User system:kube-scheduler"
-    )
-    name = f"kschedpatch:{patch_name}:lease"
-    objects = role_and_binding(name, chosen.namespace, rules, patch_name, "config")
+    who = grantee.told.partition(",")[0]
+    message = f"rights on the lease {chosen.namespace}/{chosen.name} are added for {who}"
+    name = f"{grantee.role}:lease"
+    objects = role_and_binding(name, chosen.namespace, rules, patch_name, "config", grantee)
     return objects, [found("R005", message)]
 
 
-def manifest_objects(patch: SchedulerPatch, sources: Sources) -> RbacResult:
+def manifest_objects(patch: SchedulerPatch, sources: Sources, grantee: Grantee) -> RbacResult:
     """The user's own RBAC manifests, labelled as ours; a role that nothing binds gets a binding."""
     objects: list[ClusterObject] = []
     findings: list[Finding] = []
@@ -154,17 +211,17 @@ def manifest_objects(patch: SchedulerPatch, sources: Sources) -> RbacResult:
             if body is None:
                 continue
             places = Places(name, document)
-            problems = list(_manifest_findings(body, places))
+            problems = list(_manifest_findings(body, places, grantee))
             findings += problems
             if not any(problem.is_error for problem in problems):
                 objects.append(ClusterObject(_labelled(body, patch.metadata.name), name))
     bound = {
         (item.body["roleRef"]["kind"], _namespace(item.body), item.body["roleRef"]["name"])
         for item in objects
-        if item.body["kind"] not in _ROLES and _binds_scheduler(item.body)
+        if item.body["kind"] not in _ROLES and grantee.is_in(item.body.get("subjects"))
     }
     unbound = [
-        _binding(item.body, patch.metadata.name, item.source)
+        _binding(item.body, patch.metadata.name, item.source, grantee)
         for item in objects
         if item.body["kind"] in _ROLES
         and (item.body["kind"], _namespace(item.body), item.body["metadata"]["name"]) not in bound
@@ -176,25 +233,18 @@ def _namespace(body: dict[str, Any]) -> str:
     return str(body["metadata"].get("namespace") or "")
 
 
-def _binds_scheduler(body: dict[str, Any]) -> bool:
-    subjects = body.get("subjects")
-    wanted = (SCHEDULER_USER["kind"], SCHEDULER_USER["name"])
-    return any(
-        isinstance(subject, dict) and (subject.get("kind"), subject.get("name")) == wanted
-        for subject in (subjects if isinstance(subjects, list) else ())
-    )
-
-
 def _labelled(body: dict[str, Any], patch_name: str) -> dict[str, Any]:
     result = copy.deepcopy(body)
     metadata = result["metadata"]
     for key in _SERVER_FIELDS:
         metadata.pop(key, None)
-    metadata["labels"] = {**(metadata.get("labels") or {}), **labels_for(patch_name)}
+    own = metadata.get("labels") or {}
+    # Who else says that it manages the object keeps that label: ours is enough for us.
+    metadata["labels"] = {**labels_for(patch_name), **own, PATCH_LABEL: patch_name}
     return result
 
 
-def _manifest_findings(body: Any, places: Places) -> Iterator[Finding]:
+def _manifest_findings(body: Any, places: Places, grantee: Grantee) -> Iterator[Finding]:
     if not isinstance(body, dict):
         yield places.at("Y016", (), "not a mapping")
         return
@@ -230,6 +280,5 @@ def _manifest_findings(body: Any, places: Places) -> Iterator[Finding]:
         yield places.at("R003", ("roleRef",), "the binding names no role")
     if kind == "ClusterRoleBinding" and isinstance(role, dict) and role.get("kind") == "Role":
         yield places.at("R003", ("roleRef",), "a ClusterRoleBinding binds a ClusterRole")
-    if not _binds_scheduler(body):
-        message = "it does not bind User system:kube-scheduler, as which a static pod acts"
-        yield places.at("R004", ("subjects",), message)
+    if not grantee.is_in(body.get("subjects")):
+        yield places.at("R004", ("subjects",), f"it does not bind {grantee.told}")

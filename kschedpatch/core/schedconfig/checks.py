@@ -3,6 +3,7 @@ decoding, the rules of single fields, extenders, profiles built; then what only 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ from kschedpatch.core.schedconfig.profiles import (
 )
 from kschedpatch.core.schedconfig.read import ConfigText
 from kschedpatch.core.schedconfig.surroundings import Decoded, Surroundings
-from kschedpatch.model.finding import Finding, Path, has_errors
+from kschedpatch.model.finding import Finding, Path, format_path, has_errors
 
 __all__ = ["Surroundings", "config_findings", "enabled_plugins"]
 
@@ -72,10 +73,37 @@ def _in_minor(
     value = decoder.decode(CONFIG_KIND, config.value, ()) or {}
     args = decode_args(value.get("profiles") or [], decoder)
     yield from decoder.findings
-    if any(finding.code in {"C018", "C031"} for finding in decoder.findings):
-        return  # what does not fit its type has no meaning that could be judged
     gates = enabled_gates(minor, around.flags)
     decoded = Decoded(config, value, args, version, minor, gates, around)
+    untyped = [finding for finding in decoder.findings if finding.code in {"C018", "C031"}]
+    if not untyped:
+        yield from _by_rules(decoded)
+        return
+    # What does not fit its type has no meaning that could be judged, nor has what depends on it.
+    mute = {_section(config, finding) for finding in untyped}
+    mute.update(*(linked for linked in _LINKED if linked & mute))
+    for finding in _by_rules(decoded):
+        if _section(config, finding) not in mute | {""}:
+            yield finding
+
+
+#: Sections of which one is judged with a look at the other.
+_LINKED = (
+    {"profiles", "extenders"},
+    {"podInitialBackoffSeconds", "podMaxBackoffSeconds"},
+    {"healthzBindAddress", "metricsBindAddress"},
+    {"leaderElection", "delayCacheUntilActive"},
+)
+
+
+def _section(config: ConfigText, finding: Finding) -> str:
+    """The field of the configuration, at its top, that a finding is about."""
+    inside = finding.path.removeprefix(format_path(config.prefix)).removeprefix(".")
+    return re.split(r"[.\[]", inside, maxsplit=1)[0]
+
+
+def _by_rules(decoded: Decoded) -> Iterator[Finding]:
+    version, minor, gates = decoded.version, decoded.minor, decoded.gates
     sets = [
         merged_sets(profile, ("profiles", index), version, minor, gates)
         for index, profile in enumerate(decoded.profiles)

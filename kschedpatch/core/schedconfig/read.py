@@ -8,7 +8,7 @@ from kschedpatch.core.patchinput import PatchInput
 from kschedpatch.core.yamltext.jsontext import json_value, starts_as_json
 from kschedpatch.core.yamltext.nodes import Mapping, value_of
 from kschedpatch.core.yamltext.places import Places
-from kschedpatch.core.yamltext.reader import read
+from kschedpatch.core.yamltext.reader import Reading, read
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding, Path, has_errors
 
@@ -37,8 +37,17 @@ class ConfigReading(NamedTuple):
 
 
 def read_config(data: bytes, file: str) -> ConfigReading:
-    """A configuration file. Its kind must be right if it is given at all."""
-    config, findings = read_mapping(data, file)
+    """A configuration file that may be edited. Its kind must be right if it is given at all."""
+    return _with_kind(read_mapping(data, file))
+
+
+def config_as_read(reading: Reading, file: str) -> ConfigReading:
+    """The same of a file that is only judged, and was read as the scheduler reads it."""
+    return _with_kind(mapping_as_read(reading, file))
+
+
+def _with_kind(reading: ConfigReading) -> ConfigReading:
+    config, findings = reading
     if config is not None and config.value.get("kind") is None:
         # An apiVersion can be filled in; without a kind it may be any file at all.
         hint = "kind: KubeSchedulerConfiguration"
@@ -49,21 +58,13 @@ def read_config(data: bytes, file: str) -> ConfigReading:
 def read_mapping(data: bytes, file: str) -> ConfigReading:
     """The one document of a file, as YAML or as JSON, whatever its kind."""
     reading = read(data)
-    findings = [finding.in_file(file) for finding in reading.findings]
-    # A key that stands there twice is no reason to stop: of its values the last one counts.
-    if has_errors(finding for finding in findings if finding.code != "Y008"):
-        return ConfigReading(None, tuple(findings))
-    if not reading.documents or value_of(reading.documents[0]) is None:
-        return ConfigReading(None, (found("Y014", "the file is empty", file=file),))
-    root = reading.documents[0]
-    places = Places(file, root)
+    config, findings = mapping_as_read(reading, file)
+    if config is None:
+        return ConfigReading(None, findings)
     if len(reading.documents) > 1:
         line = reading.documents[1].line + 1
         message = "a second document: the scheduler reads only one"
-        findings.append(found("Y013", message, file=file, line=line))
-    if not isinstance(root, Mapping):
-        return ConfigReading(None, (*findings, places.at("Y016", (), "not a mapping")))
-    config = ConfigText(value_of(root), places, (), reading.text)
+        findings = (*findings, found("Y013", message, file=file, line=line))
     if starts_as_json(reading.text):
         # A number with a point is a whole one to YAML and none to JSON.
         try:
@@ -73,7 +74,22 @@ def read_mapping(data: bytes, file: str) -> ConfigReading:
             message, hint = "it starts with { but is no JSON", "use block style"
             wrong = found("Y019", message, file=file, line=line, hint=hint)
             return ConfigReading(None, (*findings, wrong))
-    return ConfigReading(config, tuple(findings))
+    return ConfigReading(config, findings)
+
+
+def mapping_as_read(reading: Reading, file: str) -> ConfigReading:
+    """The first document, if nothing is wrong with the text as such."""
+    findings = tuple(finding.in_file(file) for finding in reading.findings)
+    # A key that stands there twice is no reason to stop: of its values the last one counts.
+    if has_errors(finding for finding in findings if finding.code != "Y008"):
+        return ConfigReading(None, findings)
+    if not reading.documents or value_of(reading.documents[0]) is None:
+        return ConfigReading(None, (*findings, found("Y014", "the file is empty", file=file)))
+    root = reading.documents[0]
+    places = Places(file, root)
+    if not isinstance(root, Mapping):
+        return ConfigReading(None, (*findings, places.at("Y016", (), "not a mapping")))
+    return ConfigReading(ConfigText(value_of(root), places, (), reading.text), findings)
 
 
 def config_text(given: PatchInput) -> tuple[ConfigText | None, tuple[Finding, ...]]:

@@ -38,12 +38,18 @@ _DOT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
 _HINTS = frozenset("+-.0123456789yYnNtTfFoO~")
 
 _MAX_DIGITS = 400
-_INT64 = range(-(2**63), 2**63)
+INT64 = range(-(2**63), 2**63)
 _UINT64_END = 2**64
 
 
 def resolve_plain(text: str) -> Scalar:
-    """The value of an unquoted scalar."""
+    """The value of an unquoted scalar, as JSON brings it on."""
+    value = plain_value(text)
+    return through_json(value) if isinstance(value, float) else value
+
+
+def plain_value(text: str) -> Scalar:
+    """The same as Go holds it, before it becomes JSON: 1.0 is a float yet, and so is .inf."""
     if text and text[0] not in _HINTS:
         return text
     if text in _WORDS:
@@ -64,16 +70,16 @@ def _number(text: str) -> Scalar:
         if match[1] == "-":
             value = -value
         # The unsigned try takes no sign, so +18446744073709551615 is a float.
-        if value in _INT64 or (not match[1] and value < _UINT64_END):
+        if value in INT64 or (not match[1] and value < _UINT64_END):
             return value
     if _DOT_FLOAT.fullmatch(text) if text[0] == "." else _FLOAT.fullmatch(digits):
         real = float(digits)
         # Out of range: Go keeps the string.
-        return text if math.isinf(real) else _through_json(real)
+        return text if math.isinf(real) else real
     return text
 
 
-def _through_json(value: float) -> Scalar:
+def through_json(value: float) -> Scalar:
     """A whole float loses its point on its way through JSON: 1.0 and 1e+3 arrive as integers."""
     if value.is_integer() and abs(value) < 1e21:
         return int(Decimal(repr(value)))  # the shortest digits that mean it, as Go prints them
@@ -91,7 +97,7 @@ def key_text(text: str) -> str | None:
             return "true" if value else "false"
         case str():
             return value
-        case int() if value in _INT64 and _INT.fullmatch(text.replace("_", "")):
+        case int() if value in INT64 and _INT.fullmatch(text.replace("_", "")):
             return str(value)
         case _:
             return None

@@ -26,15 +26,11 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
+from kschedpatch.core.yamltext.bounds import MAX_BYTES, MAX_DEPTH, MAX_NODES, TOO_DEEP
 from kschedpatch.core.yamltext.goscalars import key_text, resolve_plain
 from kschedpatch.core.yamltext.nodes import Entry, Mapping, Node, Scalar, Sequence, scalars
 from kschedpatch.model.codes import found
 from kschedpatch.model.finding import Finding
-
-#: A kubeadm manifest has 2 KiB and 110 nodes. The bounds keep a hostile file within a second.
-MAX_BYTES = 128 * 1024
-MAX_NODES = 5000
-MAX_DEPTH = 32
 
 # With them U+0085, U+2028 and U+2029: line breaks to some readers and not to others.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
@@ -95,10 +91,7 @@ def _text_findings(text: str) -> Iterator[Finding]:
     brackets = _BRACKETS.search(text)
     if brackets is not None:
         line, column = _line_column(text, brackets.start())
-        yield found("Y011", _TOO_DEEP, line=line, column=column)
-
-
-_TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+        yield found("Y011", TOO_DEEP, line=line, column=column)
 
 
 def _line_column(text: str, offset: int) -> tuple[int, int]:
@@ -191,7 +184,7 @@ class _Builder:
             self._add("Y012", f"more than {self.max_nodes} values", event.start_mark)
             raise _Stop
         if depth > MAX_DEPTH:
-            self._add("Y011", _TOO_DEEP, event.start_mark)
+            self._add("Y011", TOO_DEEP, event.start_mark)
             raise _Stop
         if isinstance(event, AliasEvent):
             self._add("Y010", f"an alias (*{event.anchor})", event.start_mark)

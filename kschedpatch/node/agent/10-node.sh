@@ -9,6 +9,10 @@ S=$R/var/lib/kschedpatch
 T=$S/txn
 REVISIONS=$S/revisions
 GENERATIONS=$R/etc/kubernetes/kschedpatch/generations
+UPLOADS=$S/uploads
+# What kubeadm is pointed to at an upgrade (`--patches`), and our file in it: see 42-persist.sh.
+KUBEADM_PATCHES=$R/etc/kubernetes/kschedpatch/kubeadm-patches
+KUBEADM_PATCH=$KUBEADM_PATCHES/kube-scheduler50-kschedpatch+strategic.yaml
 UNIT=kschedpatch-deadman.service
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/bin
 STATE_FORMAT=1
@@ -126,6 +130,18 @@ answer() {
   fi
 }
 
+# Which runtime the kubelet talks to.
+runtime() {
+  runtime_socket=$(sed -n 's/.*--container-runtime-endpoint=\([^ "]*\).*/\1/p' "$R/var/lib/kubelet/kubeadm-flags.env" 2>/dev/null)
+  [ -n "$runtime_socket" ] || runtime_socket=$(kubelet_setting containerRuntimeEndpoint)
+  case $runtime_socket in
+    *containerd*) printf containerd ;;
+    *crio*) printf cri-o ;;
+    *docker*) printf docker ;;
+    *) if there ctr; then printf containerd; else printf unknown; fi ;;
+  esac
+}
+
 # image_there IMAGE: 0 yes, 1 no, 2 nobody can tell
 image_there() {
   if there crictl; then
@@ -137,6 +153,22 @@ image_there() {
   else
     return 2
   fi
+}
+
+# image_id IMAGE: what the runtime calls it, as sha256:HEX; nothing where nobody can tell
+image_id() {
+  if there crictl; then
+    image_found=$(timeout 20 crictl inspecti -o go-template --template '{{.status.id}}' "$1" 2>/dev/null)
+  elif there docker; then
+    image_found=$(timeout 20 docker image inspect --format '{{.Id}}' "$1" 2>/dev/null)
+  else
+    return 0
+  fi
+  # CRI-O leaves the algorithm out.
+  case $image_found in
+    sha256:*) printf %s "$image_found" ;;
+    ?*) printf 'sha256:%s' "$image_found" ;;
+  esac
 }
 
 admin_conf() {
@@ -185,6 +217,14 @@ dead_man_lives() {
     dead_man_pid=$(txn armed)
     [ -n "$dead_man_pid" ] && kill -0 "$dead_man_pid" 2>/dev/null
   fi
+}
+
+# own_paths: what this node has of ours, a path a line; after find_manifest
+own_paths() {
+  for own_path in "$R/etc/kubernetes/kschedpatch" "$S" "$R/run/kschedpatch" "$R/etc/systemd/system/$UNIT" \
+    "$R/etc/systemd/system/multi-user.target.wants/$UNIT" "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"; do
+    if [ -e "$own_path" ] || [ -L "$own_path" ]; then printf '%s\n' "${own_path#"$R"}"; fi
+  done
 }
 
 # flush FILE: on the disk before anything relies on it

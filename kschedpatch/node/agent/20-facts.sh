@@ -7,34 +7,45 @@ facts() {
   emit_fact hostname "$(hostname)"
   emit_fact node_name "$(node_name)"
   emit_fact machine_id "$(first_line "$R/etc/machine-id")"
+  emit_fact machine "$(uname -m)"
+  emit_fact clock "$(date +%s)"
   emit_fact kubelet "$(kubelet --version 2>/dev/null)"
   if has_systemd; then emit_fact systemd 1; fi
   for facts_tool in curl wget crictl ctr kubectl journalctl podman docker timeout; do
     if there "$facts_tool"; then emit_fact tool "$facts_tool"; fi
   done
-  emit_fact runtime "$(facts_runtime)"
+  emit_fact runtime "$(runtime)"
   facts_manifest
   facts_live
   facts_room
   facts_state
+  facts_traces
   facts_asked
-  for facts_place in "$DIRECTORY" "$R/var/lib"; do
-    emit_fact free_kib "$(df -Pk "$facts_place" 2>/dev/null | sed -n '2s|^.* \([0-9]\{1,\}\) \{1,\}[0-9]*% .*|\1|p') ${facts_place#"$R"}"
-  done
+  facts_space
   emit_fact kubeadm "$(kubeadm_at_work)"
   [ "$arg_api" != 1 ] || facts_api
   emit_end $DONE
 }
 
-facts_runtime() {
-  facts_socket=$(sed -n 's/.*--container-runtime-endpoint=\([^ "]*\).*/\1/p' "$R/var/lib/kubelet/kubeadm-flags.env" 2>/dev/null)
-  [ -n "$facts_socket" ] || facts_socket=$(kubelet_setting containerRuntimeEndpoint)
-  case $facts_socket in
-    *containerd*) printf containerd ;;
-    *crio*) printf cri-o ;;
-    *docker*) printf docker ;;
-    *) if there ctr; then printf containerd; else printf unknown; fi ;;
-  esac
+# Where something is written, and on which file system that lies.
+facts_space() {
+  # Images lie where the runtime says; only who brings one wants to know.
+  facts_store=''
+  if [ -n "$arg_image" ] && there crictl; then
+    facts_store=$(timeout 20 crictl imagefsinfo 2>/dev/null | sed -n 's/.*"mountpoint": *"\(\/[^"]*\)".*/\1/p' | tail -n 1) # after those of containers
+    [ -z "$facts_store" ] || emit_fact image_store "$facts_store"
+  fi
+  for facts_place in "${DIRECTORY#"$R"}" /var/lib "$facts_store"; do
+    [ -n "$facts_place" ] || continue
+    facts_df=$(df -Pk "$R$facts_place" 2>/dev/null | sed -n '2s|^.* \([0-9]\{1,\}\) \{1,\}[0-9]*% \{1,\}\(/.*\)$|\1 \2|p')
+    emit_fact free_kib "${facts_df%% *} $facts_place"
+    [ -z "$facts_df" ] || emit_fact filesystem "$(printf %s "${facts_df#* }" | tr ' ' _) $facts_place"
+  done
+  for facts_file in "$UPLOADS"/*.part; do
+    [ -f "$facts_file" ] || continue
+    facts_id=${facts_file##*/}
+    emit_fact upload "$(stat -c %s "$facts_file") ${facts_id%.part}"
+  done
 }
 
 facts_manifest() {
@@ -53,13 +64,16 @@ facts_manifest() {
   emit_fact manifest_problem "$facts_problem"
   if [ -f "$MANIFEST" ]; then
     emit_fact manifest_stat "$(stat -c '%a %u:%g' "$MANIFEST")"
+    emit_fact manifest_time "$(stat -c %Y "$MANIFEST")"
     emit_blob manifest "$MANIFEST"
     facts_base
   fi
+  emit_fact control_plane_version "$(control_plane_version)"
+  emit_blob kubeadm_patch "$KUBEADM_PATCH"
   facts_number=0
   for facts_file in "$DIRECTORY"/*; do
     if [ "$facts_file" != "$MANIFEST" ] && [ "$facts_file" != "$CANARY_MANIFEST" ] && [ -f "$facts_file" ] && [ $facts_number -lt 10 ] &&
-      [ "$(($(wc -c <"$facts_file")))" -le 1048576 ] && grep -qs kube-scheduler "$facts_file"; then
+      [ "$(($(wc -c <"$facts_file")))" -le 1048576 ] && grep -qsE 'kube-scheduler|KubeSchedulerConfiguration' "$facts_file"; then
       emit_fact other "$facts_number ${facts_file#"$R"}"
       emit_blob "other-$facts_number" "$facts_file"
       facts_number=$((facts_number + 1))
@@ -70,9 +84,16 @@ facts_manifest() {
   done
 }
 
-# What the manifest was made from, by the hash that its own annotation names.
+# What the manifest was made from, by the hash that its own annotation names. One that kubeadm has rendered with
+# our patch in it names none: then that of the last run's manifest, with which it can be compared.
 facts_base() {
-  facts_hash=$(sed -n 's/.*kschedpatch\.io\/base["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}sha256:\([0-9a-f]\{64\}\).*/\1/p' "$MANIFEST" | head -n 1)
+  facts_hash=$(base_named_by "$MANIFEST")
+  if [ -z "$facts_hash" ] && grep -qs 'kschedpatch\.io/patch' "$MANIFEST"; then
+    facts_after=$(last_left_patched)
+    [ -n "$facts_after" ] || return 0
+    emit_blob kept_after "$facts_after"
+    facts_hash=$(base_named_by "$facts_after")
+  fi
   [ -n "$facts_hash" ] || return 0
   for facts_file in "$REVISIONS"/*/before "$REVISIONS"/*/base; do
     if [ -f "$facts_file" ] && [ "$(hash_of "$facts_file")" = "$facts_hash" ]; then
@@ -80,6 +101,26 @@ facts_base() {
       return
     fi
   done
+}
+
+# base_named_by MANIFEST
+base_named_by() {
+  sed -n 's/.*kschedpatch\.io\/base["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}sha256:\([0-9a-f]\{64\}\).*/\1/p' "$1" | head -n 1
+}
+
+# The newest manifest that a confirmed run has left, if a patch is in it.
+last_left_patched() {
+  for left_path in $(printf '%s\n' "$REVISIONS"/[0-9]* | sort -r); do
+    if grep -qsx confirmed "$left_path/outcome"; then
+      [ -z "$(base_named_by "$left_path/after")" ] || printf %s "$left_path/after"
+      return
+    fi
+  done
+}
+
+# The version that kubeadm runs here: the kubelet may be older for a while.
+control_plane_version() {
+  sed -n 's/^ *image: .*:v\(1\.[0-9]\{1,3\}\.[0-9]\{1,4\}\)"\{0,1\} *$/\1/p' "$DIRECTORY/kube-apiserver.yaml" 2>/dev/null | head -n 1
 }
 
 facts_live() {
@@ -120,6 +161,7 @@ facts_state() {
     facts_run=${facts_run##*/}
     emit_blob "meta-$facts_run" "$facts_file"
     emit_fact outcome "$facts_run $(first_line "$REVISIONS/$facts_run/outcome")"
+    if [ -f "$REVISIONS/$facts_run/objects" ]; then emit_fact objects "$facts_run $(first_line "$REVISIONS/$facts_run/objects")"; fi
   done
   if [ -f "$REVISIONS/original/before" ]; then emit_blob original "$REVISIONS/original/before"; fi
   facts_generation
@@ -130,16 +172,44 @@ facts_state() {
   emit_fact txn "$(txn run) $(txn kind) $(txn since) $(txn_state) $((${facts_left:-0} - $(uptime_seconds))) $facts_lives $(txn who)"
 }
 
-# Are the files that the manifest points to still what was staged?
+# Are the files that the manifest points to still what was staged? hashes=none leaves it out: a binary takes
+# its time. hashes=all looks at those of kept runs as well: the way back leads to them.
 facts_generation() {
+  [ "$arg_hashes" != none ] || return 0
   facts_id=$(sed -n 's/.*kschedpatch\.io\/generation["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}\([0-9a-f]*\).*/\1/p' "$MANIFEST" 2>/dev/null | head -n 1)
-  [ -n "$facts_id" ] || return 0
-  if [ ! -f "$GENERATIONS/$facts_id/.sha256" ]; then
-    emit_fact generation_problem "$GENERATIONS/$facts_id is gone or not complete"
-  else
-    facts_said=$(cd "$GENERATIONS/$facts_id" && sha256sum -c .sha256 2>/dev/null | grep -v ': OK$' | head -n 3)
-    [ -z "$facts_said" ] || emit_fact generation_problem "in $GENERATIONS/$facts_id: $facts_said"
+  if [ -n "$facts_id" ]; then
+    facts_said=$(generation_problem "$facts_id")
+    [ -z "$facts_said" ] || emit_fact generation_problem "$facts_said"
   fi
+  [ "$arg_hashes" = all ] || return 0
+  for facts_file in "$GENERATIONS"/*; do
+    if [ -d "$facts_file" ] && [ "${facts_file##*/}" != "$facts_id" ]; then
+      emit_step "hashing ${facts_file##*/}"
+      facts_said=$(generation_problem "${facts_file##*/}")
+      [ -z "$facts_said" ] || emit_fact kept_generation_problem "${facts_file##*/} $facts_said"
+    fi
+  done
+}
+
+# generation_problem ID: in words, nothing where it is intact
+generation_problem() {
+  if [ ! -f "$GENERATIONS/$1/.sha256" ]; then
+    printf '%s is gone or not complete' "$GENERATIONS/$1"
+  else
+    problem_said=$(cd "$GENERATIONS/$1" && sha256sum -c .sha256 2>/dev/null | grep -v ': OK$' | head -n 3)
+    [ -z "$problem_said" ] || printf 'in %s: %s' "$GENERATIONS/$1" "$problem_said"
+  fi
+}
+
+# Whatever there is of ours; and of that, what a run has left that was killed: as long as one is open, it is
+# in use.
+facts_traces() {
+  own_paths | while IFS= read -r facts_file; do emit_fact trace "$facts_file"; done
+  [ ! -d "$T" ] || return 0
+  for facts_file in "$GENERATIONS"/.new-* "$GENERATIONS"/.damaged-* "$S"/.stale-* "$S/ended" "$S"/.*.new \
+    "$REVISIONS/.original" "$UPLOADS"; do
+    if [ -e "$facts_file" ]; then emit_fact debris "${facts_file#"$R"}"; fi
+  done
 }
 
 # Paths and images that the patch asks about.
@@ -158,7 +228,9 @@ facts_asked() {
   printf '%s' "$arg_image" | while IFS= read -r facts_image; do
     image_there "$facts_image"
     case $? in
-      0) emit_fact image "1 $facts_image" ;;
+      0)
+        emit_fact image "1 $facts_image"
+        emit_fact image_id "$(image_id "$facts_image") $facts_image" ;;
       1) emit_fact image "0 $facts_image" ;;
     esac
   done
@@ -176,10 +248,16 @@ facts_api() {
     while IFS= read -r facts_answer; do emit_fact control_plane "$facts_answer"; done
 }
 
-# kept: the manifests that a run keeps
+# kept: the manifests that a run keeps, its patch, what it did to objects of the cluster, and the names of the
+# files that it brought
 kept() {
-  for kept_name in before after; do
+  for kept_name in before after patch.yaml objects.json; do
     if [ -f "$REVISIONS/$arg_run/$kept_name" ]; then emit_blob $kept_name "$REVISIONS/$arg_run/$kept_name"; fi
   done
+  kept_id=$(sed -n 's/^generation=\([0-9a-f]\{1,\}\)$/\1/p' "$REVISIONS/$arg_run/meta" 2>/dev/null | head -n 1)
+  if [ -n "$kept_id" ] && [ -f "$GENERATIONS/$kept_id/.sha256" ]; then
+    # shellcheck disable=SC2034  # the hash is of no interest here
+    while read -r kept_hash kept_name; do emit_fact file "$kept_name"; done <"$GENERATIONS/$kept_id/.sha256"
+  fi
   emit_end $DONE
 }

@@ -1,10 +1,11 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # stage: what the manifest will point to, in a directory that never changes once it is there.
 
-# stage run=... [generation=ID file=MODE:SHA256:NAME ...], payloads: manifest, patch, the files in order
+# stage run=... [generation=ID file=MODE:SHA256:NAME ...], payloads: manifest, patch, base, the files in order.
+# The base is empty where it is the manifest that stands there, or kept already.
 stage() {
   mine
-  frame_to "$T/planned" && frame_to "$T/patch.yaml" || stop "$COULD_NOT" disk "can't write to $T"
+  frame_to "$T/planned" && frame_to "$T/patch.yaml" && frame_to "$T/base" || stop "$COULD_NOT" disk "can't write to $T"
   if [ -n "$arg_generation" ]; then
     stage_generation
     printf '%s\n' "$arg_generation" >"$T/generation" || stop "$COULD_NOT" disk "can't write to $T"
@@ -35,7 +36,7 @@ stage_generation() {
     frame_to "$stage_scratch/$stage_name" || stage_failed "can't write $stage_name: no space?"
     [ "$(hash_of "$stage_scratch/$stage_name")" = "$stage_hash" ] || stage_failed "$stage_name arrived damaged"
     chmod "$stage_mode" "$stage_scratch/$stage_name" || stage_failed "can't set the mode of $stage_name"
-    printf '%s  %s\n' "$stage_hash" "$stage_name" >>"$stage_scratch/.sha256" || stage_failed "no space"
+    printf '%s  %s\n' "$stage_hash" "$stage_name" >>"$stage_scratch/.sha256" || stage_failed "can't write $stage_name: no space?"
     flush "$stage_scratch/$stage_name"
   done
   if [ -d "$stage_target" ]; then
@@ -67,6 +68,7 @@ prune_generations() {
   for prune_path in "$GENERATIONS"/* "$GENERATIONS"/.new-* "$GENERATIONS"/.damaged-*; do
     [ -d "$prune_path" ] || continue
     prune_id=${prune_path##*/}
-    grep -qsF "$prune_id" "$MANIFEST" "$DIRECTORY"/.kschedpatch-* "$REVISIONS"/*/before $prune_kept || rm -rf "$prune_path"
+    # kubeadm may render a manifest that names it: see 42-persist.sh.
+    grep -qsF "$prune_id" "$MANIFEST" "$KUBEADM_PATCH" "$DIRECTORY"/.kschedpatch-* "$REVISIONS"/*/before $prune_kept || rm -rf "$prune_path"
   done
 }

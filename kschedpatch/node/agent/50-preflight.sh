@@ -3,13 +3,13 @@
 # nothing. It builds every plugin for real and exits; the live one does not notice.
 
 # preflight run=... image=... word=... [mount=HOST:CONTAINER ...] [env=NAME=VALUE ...] [config=HOST]
-# [same_image=1]. Without words only the image is looked for, and pulled.
+# [same_image=1]. Without words only the image is looked for.
 preflight() {
   mine
   preflight_image=${arg_image%
 }
   image_there "$preflight_image"
-  if [ $? = 1 ]; then preflight_pull; fi
+  [ $? != 1 ] || stop "$BAD" image "$preflight_image is not on the node any more"
   if [ -z "$arg_word" ]; then
     emit_fact how none
     emit_end "$DONE"
@@ -59,15 +59,6 @@ keeper_of() {
     fi
   done
   return 1
-}
-
-# Through the runtime, so that its mirrors and credentials count.
-preflight_pull() {
-  there crictl || stop "$BAD" image "$preflight_image is not on the node, and there is no crictl to pull it"
-  emit_step "pulling $preflight_image"
-  timeout 300 crictl pull "$preflight_image" >"$T/preflight.log" 2>&1 && return
-  emit_blob log "$T/preflight.log"
-  stop "$BAD" image "$preflight_image is not on the node and can't be pulled"
 }
 
 # Killed with -9, ctr leaves task, container and snapshot behind, and the same id then fails.

@@ -35,7 +35,7 @@ back_up() {
   backup=$REVISIONS/$arg_run
   {
     mkdir -p "$backup" && cat "$MANIFEST" >"$backup/before" && cat "$T/planned" >"$backup/after" &&
-      cat "$T/patch.yaml" >"$backup/patch.yaml" && write_meta >"$backup/meta" && echo open >"$backup/outcome"
+      cat "$T/patch.yaml" >"$backup/patch.yaml" && { [ ! -s "$T/base" ] || cat "$T/base" >"$backup/base"; } && write_meta >"$backup/meta" && echo open >"$backup/outcome"
   } 2>/dev/null || backup_failed "can't write to $backup"
   if [ ! -f "$REVISIONS/original/before" ] && ! grep -qs 'kschedpatch\.io/base' "$MANIFEST"; then
     {
@@ -48,8 +48,43 @@ back_up() {
   [ "$(hash_of "$backup/before")" = "$arg_old" ] || backup_failed "the backup is not what was written"
 }
 
+# note run=... outcome=open|settled|gone [old=... new=... patch=... reason=...], payload: the ledger of the
+# run, what it does to objects of the cluster. Kept before the first of them is touched: whoever comes after a run
+# that died finds here what to put back. The file `objects` says how it stands; without it there is no ledger.
+note() {
+  note_kept=$REVISIONS/$arg_run
+  note_open=0
+  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then note_open=1; fi
+  if [ ! -d "$note_kept" ] && [ "$arg_outcome" = gone ]; then
+    emit_end "$DONE"
+    return
+  fi
+  if [ ! -f "$note_kept/meta" ]; then
+    mine
+    find_live
+    [ "$(hash_of "$MANIFEST")" = "$arg_old" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+    back_up
+  fi
+  rm -f "$note_kept/objects"
+  if [ "$arg_outcome" != gone ]; then
+    {
+      frame_to "$note_kept/.objects" && mv -f "$note_kept/.objects" "$note_kept/objects.json" &&
+        flush "$note_kept/objects.json" && printf '%s\n' "$arg_outcome" >"$note_kept/objects"
+    } 2>/dev/null || stop "$COULD_NOT" disk "can't write to $note_kept"
+  else
+    rm -f "$note_kept/objects.json"
+  fi
+  # A run that nobody goes on with and that switched nothing: it failed, or there is nothing to tell of it.
+  if [ $note_open = 0 ] && [ "$(first_line "$note_kept/outcome")" = open ]; then
+    if [ "$arg_outcome" = gone ]; then rm -rf "$note_kept"; else echo failed 2>/dev/null >"$note_kept/outcome"; fi
+  fi
+  emit_end "$DONE"
+}
+
 backup_failed() {
-  rm -rf "$backup" "$REVISIONS/.original"
+  rm -rf "$REVISIONS/.original"
+  # With a ledger there are objects to be put back.
+  [ -f "$backup/objects" ] || rm -rf "$backup"
   stop "$COULD_NOT" disk "$1; nothing was changed"
 }
 
@@ -159,24 +194,30 @@ switch() {
     return
   fi
   set_deadline 2>/dev/null
-  mv -f "$MANIFEST" "$OLD" || stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
+  stop_process "$switch_heir"
+  mv -f "$MANIFEST" "$OLD" || {
+    go_on "$switch_heir"
+    stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
+  }
   if [ "$(hash_of "$OLD")" != "$(txn old)" ]; then
     # Somebody wrote it in that very moment: theirs, and back it goes.
     mv -f "$OLD" "$MANIFEST"
+    go_on "$switch_heir"
     stop "$FOREIGN" foreign "$MANIFEST changed at the moment of the switch; it was left as it is"
   fi
   emit_step "the old pod ends"
   switch_tries=0
-  while [ -n "$LIVE_PID" ] && [ -d "$R/proc/$LIVE_PID" ] && [ $switch_tries -lt 350 ]; do
+  while [ -n "$LIVE_PID" ] && [ -d "$R/proc/$LIVE_PID" ] && [ $switch_tries -lt 900 ]; do
     switch_tries=$((switch_tries + 1))
-    sleep 0.1
+    sleep 0.04
   done
+  go_on "$switch_heir"
   now && emit_fact ended_cs $((NOW - switch_start))
   # A holder that may still be alive keeps its lease.
   if [ -z "$LIVE_PID" ] || [ -d "$R/proc/$LIVE_PID" ]; then switch_holder=''; fi
   settle_lease 3<&- >/dev/null 2>&1 &
   # The pod's sandbox ends last, and the kubelet makes a successor that comes too soon wait for 10 s more.
-  switch_rest=2
+  switch_rest=2 switch_tries=0
   while [ $switch_tries -lt 350 ] && sandbox_of "$LIVE_UID"; do
     switch_tries=$((switch_tries + 1)) switch_rest=1.5
     sleep 0.1
@@ -192,35 +233,39 @@ switch() {
   rm -f "$NEW"
   now && emit_fact switched_cs $((NOW - switch_start))
   # If it takes longer, the watch goes on with it.
-  switch_tries=0 hand_asked=''
-  until hand_over || [ $switch_tries -ge $((120 + arg_retry)) ]; do
+  switch_tries=0
+  until hand_over || [ $switch_tries -ge 100 ]; do
     switch_tries=$((switch_tries + 1))
-    sleep 0.03
+    sleep 0.1
   done
   emit_fact buried "$(first_line "$T/buried")"
   emit_end "$DONE"
 }
 
 # Before anything is touched: who of this node leads? An identity names the host, not the process, so the
-# processes' own logs decide whose it is.
+# processes' own logs decide whose it is. Where the old scheduler leads, the canary is its heir.
 who_leads() {
-  rm -f "$T/handed" "$T/buried" "$T/canary-holder"
-  switch_holder=''
+  rm -f "$T/handed" "$T/asked" "$T/buried" "$T/canary-holder"
+  switch_holder='' switch_heir=''
   leads_said=$(own_holder) || return 0
   POD=$CANARY
   find_live
   POD=kube-scheduler
+  leads_canary=$LIVE_PID
   if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then
     printf '%s\n' "$leads_said" 2>/dev/null >"$T/canary-holder"
     return
   fi
   find_live
-  if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then switch_holder=$leads_said; fi
+  [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS" || return 0
+  switch_holder=$leads_said
+  [ "$arg_canary" != 1 ] || switch_heir=$leads_canary
 }
 
 # The old process has ended: it must not hold the lease any longer. Then the canary takes it, and its
 # name is noted, as long as it can be nobody else's: the new scheduler's manifest is not there yet.
 settle_lease() {
+  let_heir_ask
   bury "$switch_holder"
   settle_tries=0
   while [ "$arg_canary" = 1 ] && [ ! -s "$T/canary-holder" ] && [ $settle_tries -lt 12 ]; do

@@ -126,25 +126,11 @@ bury() {
 # has_acquired LOGS: the process of the newest log leads, or it would have ended. Rotated parts count.
 has_acquired() { newest_log "$1" && grep -qs '[Ss]uccessfully acquired lease' "$1/$NEWEST.log"*; }
 
-# log_cs FILE TEXT: when the log first said this, in hundredths of a second of its day
-log_cs() {
-  log_time=$(sed -n "/$2/{s/^[^T]*T\([0-9]*\):\([0-9]*\):\([0-9]*\)\.\([0-9][0-9]\).*/1\1 1\2 1\3 1\4/p;q;}" "$1" 2>/dev/null)
-  # The ones before them keep 08 from being read as octal.
-  set -- $log_time
-  [ $# = 4 ] && printf %s $(((($1 - 100) * 60 + $2 - 100) * 6000 + ($3 - 100) * 100 + $4 - 100))
-}
-
-# span_cs FILE FROM TO: hundredths of a second between two things that a log says; nothing where it does not
-span_cs() {
-  span_from=$(log_cs "$1" "$2") && span_to=$(log_cs "$1" "$3") || return 1
-  span=$(((span_to - span_from + 8640000) % 8640000))
-  [ $span -le 6000 ] && printf %s $span
-}
-
-# hand_over: the canary lets go of the lease shortly before the new scheduler (arg_port) asks for it for the
-# first time: too early, and nobody leads until then; too late, and its next attempt comes a retry period
-# or two later. "Serving securely" in its log is the sign: what follows are its caches, then it asks. The
-# kubelet starts the canary again, as a standby. 1: not yet.
+# hand_over: the canary lets go of the lease when the new scheduler (arg_port) is sure to ask for it at once.
+# Its first request was in vain, and the next one comes after one to 2.2 retry periods (arg_retry, hundredths of
+# a second), nobody knows when: the poll of a standby is jittered. So it is held before the first of these
+# moments until after the last: its timer has run out then, and it asks as soon as it goes on. The kubelet
+# starts the canary again, as a standby. 1: not yet.
 hand_over() {
   [ "$arg_canary" = 1 ] && [ ! -e "$T/handed" ] && canary_is_mine || return 0
   listens "$arg_port" || return 1
@@ -155,59 +141,45 @@ hand_over() {
   find_live
   POD=kube-scheduler
   if [ -n "$hand_main" ] && [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then
-    hand_over_awaits "$LIVE_LOGS/0.log" || return 1
-    # The new one has ended meanwhile.
-    listens "$arg_port" || return 1
-    has_asked || hold_main
-    if has_asked; then
-      # It was quicker: to let go now would leave nobody until it asks again.
-      free_main
-      ! hand_over_is_early || return 1
-    fi
+    grep -qs '[Aa]ttempting to acquire leader lease' "$hand_log" || return 1
+    hand_over_is_due || return 1
     canary_lets_go
   fi
   true 2>/dev/null >"$T/handed"
   return 0
 }
 
-has_asked() { grep -qs '[Aa]ttempting to acquire leader lease' "$hand_log"; }
-
-# hand_over_awaits LOG: whether the moment is there. The canary's own log tells how long its caches took.
-hand_over_awaits() {
-  hand_caches=$(span_cs "$1" 'Serving securely' '[Aa]ttempting to acquire leader lease') || return 0
-  # They take long in a large cluster, and nobody knows how long this time: later is better.
-  if [ $hand_caches -gt 250 ]; then
-    has_asked
-    return
-  fi
-  hand_tries=0
-  until grep -qs 'Serving securely' "$hand_log"; do
-    hand_tries=$((hand_tries + 1))
-    listens "$arg_port" && [ $hand_tries -le 100 ] || return 1
-    sleep 0.03
-  done
-  hand_rest=$((hand_caches * 4 / 10 - 30))
-  [ $hand_rest -le 0 ] || sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
-}
-
-# Its first attempt was in vain. The next one comes after its retry period (arg_retry, hundredths of a
-# second) at the earliest: until then the canary goes on.
-hand_over_is_early() {
+# It has asked. 1: not yet, or it has ended meanwhile.
+hand_over_is_due() {
   now
+  # The watch may go on with what the switch began.
+  [ -s "$T/asked" ] || printf '%s\n' "$NOW" 2>/dev/null >"$T/asked"
+  hand_asked=$(txn asked)
   hand_asked=${hand_asked:-$NOW}
-  [ $NOW -lt $((hand_asked + arg_retry - 30)) ]
+  # Longer than this nobody is to be held: the gap of a poll is the smaller evil.
+  [ "$arg_retry" -le 450 ] || return 0
+  [ $NOW -ge $((hand_asked + arg_retry / 2)) ] || return 1
+  # Somebody was slow, and it has asked again since.
+  [ $NOW -lt $((hand_asked + arg_retry)) ] || hand_asked=$NOW
+  hand_rest=$((hand_asked + arg_retry * 22 / 10 + 40 - NOW))
+  stop_process "$hand_main" $((hand_rest / 100 + 4))
+  sleep "$(printf '%d.%02d' $((hand_rest / 100)) $((hand_rest % 100)))"
+  [ -d "$R/proc/$hand_main" ]
 }
 
-# While the canary ends, the new scheduler must not ask: for these tenths of a second it is stopped.
-# Whatever becomes of this shell, it goes on.
-hold_main() {
-  (trap '' HUP INT PIPE TERM && sleep 3 && signal CONT "$hand_main") 3<&- >/dev/null 2>&1 &
-  signal STOP "$hand_main"
-  # What it said last is on its way to its log.
-  sleep 0.02
+# stop_process PID [SECONDS]: stops the scheduler that is to take the lease, while the other one ends: so that it asks
+# neither too early nor, at its next poll, too late. Its timer runs on, and it asks as soon as it is free.
+# Whatever becomes of this shell, after these seconds it goes on.
+stop_process() {
+  [ -n "$1" ] || return 0
+  (trap '' HUP INT PIPE TERM && sleep "${2:-3}" && signal CONT "$1") 3<&- >/dev/null 2>&1 &
+  signal STOP "$1"
 }
 
-free_main() { signal CONT "$hand_main"; }
+go_on() { [ -z "$1" ] || signal CONT "$1"; }
+
+# kubectl takes a good part of a processor: on a small machine it would slow down the one that asks.
+let_heir_ask() { sleep 0.2; }
 
 # signal NAME PID. The program, not the shell's own: simulated nodes have one that knows their processes.
 signal() { env kill "-$1" "$2" 2>/dev/null || kill "-$1" "$2" 2>/dev/null; }
@@ -219,10 +191,11 @@ canary_lets_go() {
   while [ -d "$R/proc/$LIVE_PID" ] && [ $hand_tries -lt 100 ]; do
     hand_tries=$((hand_tries + 1))
     # It takes longer than it should: that is no reason to keep the new one from its work.
-    [ $hand_tries != 40 ] || free_main
+    [ $hand_tries != 40 ] || go_on "$hand_main"
     sleep 0.03
   done
   # Before anything else: each call of kubectl takes some tenths of a second, and the lease is free.
-  free_main
+  go_on "$hand_main"
+  let_heir_ask
   [ -d "$R/proc/$LIVE_PID" ] || bury "$(first_line "$T/canary-holder")"
 }

@@ -8,7 +8,10 @@ watch() {
   mine_or_ended
   watch_before=$(first_line "$WATCH/uid")
   watch_cursor=$(first_line "$WATCH/cursor")
-  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0 watch_told=0 hand_asked=''
+  watch_name=$POD-$(node_name)
+  watch_file=${MANIFEST##*/}
+  if [ "$POD" = "$CANARY" ]; then watch_file=${CANARY_MANIFEST##*/}; fi
+  now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0 watch_told=0
   while :; do
     now && watch_age=$((NOW - watch_start))
     hand_over
@@ -128,11 +131,24 @@ watch_log_signs() {
   done
 }
 
+# That the manifest goes away for a moment is the switch itself. A kubelet that re-reads its directory just then
+# complains when the event of it comes, of a pod that it has forgotten or a file that is not there.
+GONE="doesn't exist in cache|no such file or directory\" path="
+
 journal_since() {
   if there journalctl; then
     journalctl -q --no-pager -o cat -u kubelet ${watch_cursor:+"--after-cursor=$watch_cursor"} 2>/dev/null |
-      grep -a "$POD" | { if [ "$POD" = "$CANARY" ]; then cat; else grep -av "$CANARY"; fi; } | tail -n 40
+      grep -a "$POD" | of_this_pod | grep -avE "$GONE" | { if [ "$POD" = "$CANARY" ]; then cat; else grep -av "$CANARY"; fi; } | tail -n 40
   fi
+}
+
+# Lines that name a pod or a file name this one. Others have containers or volumes that are called like it: a second
+# scheduler whose image is missing is no failure of ours. The kubelet quotes some names twice.
+of_this_pod() {
+  sed -e '/pod="/{' -e "/pod=\"kube-system\/$watch_name\"/!d" -e '}' \
+    -e '/pod \\*"/{' -e "/pod \\\\*\"$watch_name\\\\*\"/!d" -e '}' \
+    -e '/path="/{' -e "/\/$watch_file\"/!d" -e '}' \
+    -e '/config file \\*"/{' -e "/\/$watch_file\\\\*\"/!d" -e '}'
 }
 
 watch_journal_signs() {
@@ -169,8 +185,8 @@ watch_runtime_signs() {
     if [ ! -d "$watch_directory" ] || [ "$watch_uid" = "$watch_before" ] || [ -n "$KNOWN" ]; then continue; fi
     watch_line=$(exit_record "$watch_uid")
     [ -n "$watch_line" ] || continue
-    newest_log "$watch_directory/$POD"
-    watch_log=$watch_directory/$POD/$NEWEST.log
+    # The first container's: its successor may have begun to speak meanwhile.
+    watch_log=$watch_directory/$POD/0.log
     watch_bad crash "it exited (code and reason: $watch_line); $(crash_line "$watch_log")"
   done
 }

@@ -38,6 +38,11 @@ finish() {
   rm -f "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"
   prune_revisions
   prune_generations
+  prune_pins
+  # Of uploads that were cut off and never taken up again.
+  [ ! -d "$UPLOADS" ] || rm -rf "$UPLOADS"
+  # Of runs that were killed in the middle of these steps.
+  rm -rf "$S"/.stale-* "$S"/.*.new "$REVISIONS/.original"
   end_transaction
   emit_end "$DONE"
 }
@@ -61,6 +66,8 @@ prune_revisions() {
     [ -d "$prune_path" ] || continue
     prune_count=$((prune_count + 1))
     if [ $prune_count -le $KEEP ] || grep -qsE "^(after|before)=$prune_now\$" "$prune_path/meta"; then continue; fi
+    # Objects that are still to be put back.
+    if grep -qsx open "$prune_path/objects"; then continue; fi
     rm -rf "$prune_path"
   done
 }

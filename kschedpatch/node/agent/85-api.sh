@@ -1,12 +1,14 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # api: what is asked of the API server, through this node's kubectl.
 
-# kubectl_within SECONDS WORD...: with this node's rights; its cache leaves no trace in root's home
+# kubectl_within SECONDS WORD...: with this node's rights; its cache leaves no trace in root's home, and
+# where no run is open there is none at all: a look must not leave one.
 kubectl_within() {
   kubectl_conf=$(admin_conf) || return 1
-  kubectl_limit=$1
+  kubectl_limit=$1 kubectl_cache=/dev/null/none
+  if [ -d "$T" ]; then kubectl_cache=$R/run/kschedpatch/kubectl; fi
   shift
-  timeout "$kubectl_limit" kubectl "--kubeconfig=$kubectl_conf" "--cache-dir=$R/run/kschedpatch/kubectl" "$@"
+  timeout "$kubectl_limit" kubectl "--kubeconfig=$kubectl_conf" "--cache-dir=$kubectl_cache" "$@"
 }
 
 # api word=... [stdin=1]: kubectl with these words; a payload as its stdin

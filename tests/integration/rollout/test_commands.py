@@ -4,58 +4,14 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kschedpatch.model.events import Listener
-from kschedpatch.model.nodeaddress import NodeAddress
-from kschedpatch.rollout.fleet import Fleet
-from tests.integration.rollout.rig import RBAC, Rig, assert_clean, patch, tree_of
-from tests.unit.command_line import Ran, run
-
-QUICK = ("--settle", "1", "--confirm-timeout", "900", "--timeout", "90")
-BARE = (*QUICK, "--no-preflight", "--no-canary", "--no-probe")
-
-
-class Desk:
-    """An operator with a patch file, and sandbox nodes at the other end."""
-
-    def __init__(self, rig: Rig, directory: Path) -> None:
-        self.rig = rig
-        self.directory = directory
-        self.names = [node.name for node in rig.nodes]
-        self.file = directory / "patch.yaml"
-
-    def writes(self, text: bytes) -> str:
-        self.file.write_bytes(text)
-        return str(self.file)
-
-    def types(self, command: str, *arguments: str, nodes: Sequence[str] | None = None) -> Ran:
-        return run(command, *(self.names if nodes is None else nodes), *arguments)
-
-    def data(self, command: str, *arguments: str) -> dict[str, Any]:
-        ran = self.types(command, *arguments, "-o", "json")
-        body: dict[str, Any] = json.loads(ran.out)
-        assert body["exitCode"] == ran.code
-        return body
-
-
-@pytest.fixture
-def desk(three: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    def opened(
-        addresses: Sequence[NodeAddress], _options: object, _become: object, *, listener: Listener
-    ) -> Fleet:
-        return Fleet(addresses, three.opened, listener)
-
-    monkeypatch.setattr("kschedpatch.rollout.fleet.open_fleet", opened)
-    monkeypatch.setenv("COLUMNS", "80")
-    desk = Desk(three, tmp_path)
-    yield desk
-    three.rollback("original")
-    assert_clean(three)
+from kschedpatch.sandbox.sandbox import Sandbox
+from tests.artefacts import docker_archive
+from tests.integration.rollout.desk import BARE, QUICK, Desk, sat_down
+from tests.integration.rollout.rig import RBAC, SPEED, Rig, patch, tree_of
 
 
 def test_a_whole_working_day(desk: Desk) -> None:
@@ -83,6 +39,8 @@ def test_a_whole_working_day(desk: Desk) -> None:
     assert desk.types("verify", "-f", file).code == 0
     (newest, *_) = desk.data("history")["runs"]
     assert {node["reason"] for node in newest["nodes"]} == {"a trial"}
+    assert len(newest["changes"]["objects"]) == 2
+    assert "2 objects changed; a trial" in desk.types("history").out
 
     other = desk.directory / "other.yaml"
     other.write_bytes(patch(desk.rig.fresh_v()))
@@ -90,8 +48,18 @@ def test_a_whole_working_day(desk: Desk) -> None:
     assert different.code == 1
     assert "N108" in different.out
 
+    patched = desk.rig.manifests()
+    looked = desk.data("rollback", "--dry-run")
+    assert (looked["kind"], looked["exitCode"], looked["changed"]) == ("RollbackPlan", 0, True)
+    assert all("\n-    - --v=" in node["diff"] for node in looked["nodes"])
+    assert len(looked["objectChanges"]) == 2
+    assert "-    - --v=" in desk.types("rollback", "--dry-run").out
+    assert desk.rig.manifests() == patched
+
     back = desk.data("rollback", "--yes", *QUICK)
     assert (back["exitCode"], back["changed"]) == (0, True)
+    nothing = desk.data("rollback", "--to", "original", "--dry-run")
+    assert (nothing["exitCode"], nothing["changed"]) == (0, False)
     again = desk.types("rollback", "--yes", *QUICK)
     assert again.code == 3
     assert "N201" in again.err
@@ -118,6 +86,30 @@ def test_a_kept_plan_is_carried_out_or_refused(desk: Desk) -> None:
     assert stale.code == 3
     assert "the manifest has changed" in stale.err
     assert "Nothing was changed." in stale.err
+
+
+def test_an_archive_in_a_kept_plan(desk: Desk) -> None:
+    archive = docker_archive(desk.directory / "own.tar", "example.org/planned:v1")
+    data = archive.read_bytes()
+    file = desk.writes(patch(desk.rig.fresh_v(), scheduler="imageArchive: own.tar"))
+    out = desk.directory / "plan.json"
+    planned = desk.types("plan", "-f", file, "--out", str(out))
+    assert planned.code == 0, planned.err
+    assert "example.org/planned:v1 is uploaded to" in planned.out
+    later = ("apply", "--plan", str(out), "--yes", *BARE)
+    archive.write_bytes(data + b"\0")
+    changed = desk.types(*later, nodes=[])
+    assert (changed.code, "N303" in changed.err) == (2, True)
+    assert "it is not the file that was planned with" in changed.err
+    archive.unlink()
+    gone = desk.types(*later, nodes=[])
+    assert (gone.code, "there is no such file" in gone.err) == (2, True)
+    assert "No node was contacted." in gone.err
+    archive.write_bytes(data)
+    applied = desk.types(*later, nodes=[])
+    assert applied.code == 0, applied.err
+    assert "own.tar: 0.0 of 0.0 MiB" in applied.err
+    assert all(b"example.org/planned:v1" in (text or b"") for text in desk.rig.manifests())
 
 
 def test_all_control_plane_nodes_have_to_be_named(desk: Desk) -> None:
@@ -177,3 +169,132 @@ def test_rollback_acts_on_the_nodes_it_reaches_and_names_the_others(desk: Desk) 
     closed = desk.types("rollback", "--yes", *QUICK, nodes=[lost.name])
     assert closed.code == 0, closed.err
     assert "N107" not in desk.types("status").err
+
+
+OBJECTS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: extender, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: extender}}
+  template:
+    metadata: {labels: {app: extender}}
+    spec: {containers: [{name: main, image: "IMAGE"}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: extender-key, namespace: kube-system}
+stringData: {key: tr0ub4dor}
+"""
+ENCODED = "dHIwdWI0ZG9y"
+
+
+def with_objects(desk: Desk, v: int, image: str = "registry.local/extender:v1") -> str:
+    (desk.directory / "objects.yaml").write_text(OBJECTS.replace("IMAGE", image))
+    return desk.writes(patch(v, rest="  objects: [./objects.yaml]\n" + RBAC))
+
+
+def test_objects_from_plan_to_rollback(desk: Desk) -> None:
+    v = desk.rig.fresh_v()
+    file = with_objects(desk, v)
+    planned = desk.types("plan", "-f", file)
+    assert "object: Deployment kube-system/extender: create (from ./objects.yaml)" in planned.out
+    assert "(hidden)" in planned.out
+    data = desk.data("plan", "-f", file)
+    assert {item["action"] for item in data["objectChanges"]} == {"create"}
+
+    applied = desk.types("apply", "-f", file, "--yes", "-v", *BARE)
+    assert applied.code == 0, applied.err
+    assert "Objects created: ClusterRole kschedpatch:trial" in applied.out
+    assert "objects are ready" in applied.err
+    again = desk.types("apply", "-f", file)
+    assert (again.code, again.out) == (0, "Nothing to change: the nodes are as the patch asks.\n")
+    same = desk.data("plan", "-f", file)
+    assert (same["changed"], {item["action"] for item in same["objectChanges"]}) == (
+        False,
+        {"unchanged"},
+    )
+
+    newer = with_objects(desk, v, "registry.local/extender:v2")
+    difference = desk.types("plan", "-f", newer, "--exit-code")
+    assert difference.code == 1
+    assert "extender:v1" in difference.out
+    assert "no node is changed" in difference.out
+    only = desk.data("apply", "-f", newer, "--yes", *BARE)
+    assert (only["exitCode"], only["changed"]) == (0, True)
+    assert {node["outcome"] for node in only["nodes"]} == {"unchanged"}
+    assert only["conclusion"] == "Objects of the cluster were changed; no node had to be."
+
+    back = desk.types("rollback", "--yes", *QUICK)
+    assert back.code == 0, back.err
+    assert "Objects changed: Deployment kube-system/extender." in back.out
+    gone = desk.data("rollback", "--yes", *QUICK)
+    assert {i["action"] for i in gone["objects"]} == {"delete"}
+    everything = (planned, applied, difference, back)
+    said = "".join(ran.out + ran.err for ran in everything) + json.dumps([data, only, gone])
+    assert "tr0ub4dor" not in said
+    assert ENCODED not in said
+
+
+def test_objects_that_do_not_become_ready_are_refused_with_the_reason(desk: Desk) -> None:
+    file = with_objects(desk, desk.rig.fresh_v(), "registry.local/unpullable:v1")
+    ran = desk.types("apply", "-f", file, "--yes", "--objects-timeout", "5", *BARE)
+    assert ran.code == 3
+    assert "Failed while applying objects: the objects did not become ready." in ran.out
+    assert "ImagePullBackOff" in ran.out
+    assert "Nothing live was touched" in ran.out
+    assert "waiting for Deployment kube-system/extender" in ran.err
+
+
+def test_an_export_is_the_same_before_and_after_the_change(desk: Desk) -> None:
+    file = desk.writes(patch(desk.rig.fresh_v(), rest=RBAC))
+    directories = [desk.directory / name for name in ("before", "after")]
+    for directory in directories:
+        ran = desk.types("export", "-f", file, "--out", str(directory), nodes=["cp1"])
+        assert ran.code == 0, ran.err
+        if directory.name == "before":
+            assert desk.types("apply", "-f", file, "--yes", *BARE).code == 0
+    before, after = (
+        {path.name: path.read_text() for path in directory.rglob("*.*")}
+        for directory in directories
+    )
+    assert before == after
+
+
+def test_what_changed_between_two_runs(desk: Desk) -> None:
+    first, second = desk.rig.fresh_v(), desk.rig.fresh_v()
+    for v in (first, second):
+        file = desk.writes(patch(v))
+        assert desk.types("apply", "-f", file, "--yes", *BARE).code == 0
+    new, old, *_ = (run["run"] for run in desk.data("history")["runs"])
+    ran = desk.types("history", "--diff", old, new)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("cp1, cp2, cp3:\n")  # the same on all of them is shown once
+    changed = [line for line in ran.out.splitlines() if line.startswith(("-   ", "+   "))]
+    assert changed == [f"-    - --v={first}", f"+    - --v={second}"]
+    same = desk.types("history", "--diff", new, "now")
+    assert same.out == f"cp1, cp2, cp3: {new} and now are the same\n"
+    body = desk.data("history", "--diff", "original", "now")
+    assert f"+    - --v={second}" in body["nodes"][0]["diff"]
+
+    missing = desk.types("history", "--diff", "original", "2020-nothing")
+    assert missing.code == 3
+    assert "N202" in missing.err
+
+
+def test_what_the_next_version_will_not_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before an upgrade: by the nodes' own version all is well."""
+    inline = "apiVersion: kubescheduler.config.k8s.io/v1beta3, kind: KubeSchedulerConfiguration"
+    with Sandbox(tmp_path / "nodes", nodes=1, minor=28, speed=SPEED) as sandbox:
+        desk = sat_down(Rig(sandbox), tmp_path, monkeypatch)
+        file = desk.writes(patch(4, rest=f"  config: {{inline: {{{inline}}}}}\n"))
+        assert desk.types("plan", "-f", file).code == 0
+        ahead = desk.types("plan", "-f", file, "--kubernetes-version", "1.29")
+        assert ahead.code == 2
+        assert "v1beta3" in ahead.err
+        assert "kschedpatch migrate" in ahead.err
+        kept = desk.types("plan", "-f", file, "--kubernetes-version", "1.29", "--out", "x.json")
+        assert kept.code == 2
+        assert "can't be applied" in kept.err

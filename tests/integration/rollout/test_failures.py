@@ -95,6 +95,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_scheduler_that_fails_is_taken_back(one: Rig, case: Case) -> None:
     manifests, rights = one.manifests(), one.rights()
@@ -136,21 +137,21 @@ def test_manifests_that_the_planner_would_not_let_through(
         assert_clean(rig)
 
 
-PREFLIGHT = [
-    ("unknown flag", CASES[0].text, FailureReason.PREFLIGHT),
-    ("image that nobody has", image("example.org/nowhere:v1"), FailureReason.IMAGE),
+BEFORE = [
+    ("unknown flag", CASES[0].text, Phase.PREFLIGHT, FailureReason.PREFLIGHT),
+    ("image that nobody has", image("example.org/nowhere:v1"), Phase.IMAGE, FailureReason.IMAGE),
 ]
 
 
-@pytest.mark.parametrize("text, reason", [c[1:] for c in PREFLIGHT], ids=[c[0] for c in PREFLIGHT])
-def test_what_preflight_catches_never_touches_the_live_one(
-    one: Rig, text: bytes, reason: FailureReason
+@pytest.mark.parametrize("text, phase, reason", [c[1:] for c in BEFORE], ids=[c[0] for c in BEFORE])
+def test_what_is_caught_before_never_touches_the_live_one(
+    one: Rig, text: bytes, phase: Phase, reason: FailureReason
 ) -> None:
     manifests, rights, alive = one.manifests(), one.rights(), lives(one.node)
     result = one.apply(text, SETTINGS._replace(preflight=True))
     assert result.exit_code == exitcodes.REFUSED
     assert result.failure is not None
-    assert (result.failure.phase, result.failure.reason) == (Phase.PREFLIGHT, reason)
+    assert (result.failure.phase, result.failure.reason) == (phase, reason)
     assert lives(one.node) == alive
     assert one.manifests() == manifests
     assert one.rights() == rights
@@ -213,3 +214,34 @@ def test_an_old_scheduler_that_ends_once_more_is_waited_for(one: Rig) -> None:
     assert live.ready
     assert live.pid not in struck
     assert_clean(one)
+
+
+def test_what_the_kubelet_says_of_other_pods_is_no_sign(one: Rig) -> None:
+    """Their containers and volumes may be called like ours; so may files beside the manifest."""
+    journal = one.node.journal
+    other = "kube-system/kube-scheduler-second-7d9f"
+
+    def others_fail() -> None:
+        journal.not_started("kube-scheduler", other, "0-1", "ErrImagePull", "no such image")
+        journal.mount_failed(other, "0-1", "kube-scheduler", "/nowhere is not a file", "500ms")
+        path = "/etc/kubernetes/manifests/kube-scheduler.yaml.bak"
+        journal.unparsable(path, "couldn't parse as pod", relist=True)
+        journal.unparsable(path, "couldn't parse as pod", relist=False)
+
+    listener = on_event(Phase.SWITCH, State.DONE, others_fail)
+    result = one.apply(patch(one.fresh_v()), listener=listener)
+    assert result.exit_code == exitcodes.OK, result.failure
+    one.rollback()
+
+
+def test_that_the_manifest_goes_away_for_a_moment_is_no_sign(one: Rig) -> None:
+    """A kubelet that reads its directory anew right then has lines about it: seen on a real one."""
+    path, pod = "/etc/kubernetes/manifests/kube-scheduler.yaml", f"{MAIN_POD}-{one.node.name}"
+
+    def reread() -> None:
+        one.node.journal.vanished(path, f"kube-system/{pod}")
+
+    listener = on_event(Phase.SWITCH, State.DONE, reread)
+    result = one.apply(patch(one.fresh_v()), listener=listener)
+    assert result.exit_code == exitcodes.OK, result.failure
+    one.rollback()

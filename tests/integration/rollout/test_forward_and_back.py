@@ -21,6 +21,7 @@ from tests.integration.rollout.rig import (
 )
 
 
+@pytest.mark.sample
 def test_three_nodes_are_changed_and_go_back(three: Rig) -> None:
     before, rights = three.manifests(), three.rights()
     leader = three.sandbox.leader()

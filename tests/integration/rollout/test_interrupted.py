@@ -55,6 +55,7 @@ def test_ctrl_c_is_too_late_once_it_is_confirmed(one: Rig) -> None:
     assert_clean(one)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("phase", [Phase.SWITCH, Phase.WATCH] if FULL else [Phase.SWITCH])
 def test_the_second_ctrl_c_leaves_it_to_the_dead_man(one: Rig, phase: Phase) -> None:
     before = one.manifests()

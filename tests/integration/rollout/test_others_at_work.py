@@ -48,6 +48,7 @@ def test_a_manifest_changed_since_the_plan_is_left_alone(one: Rig, phase: Phase)
     assert_clean(one)
 
 
+@pytest.mark.sample
 def test_a_manifest_changed_after_the_switch_is_left_alone_and_named(one: Rig) -> None:
     written: list[bytes] = []
     cancel = Cancel()

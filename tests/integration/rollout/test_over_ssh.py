@@ -116,6 +116,7 @@ def test_by_sudo_with_a_password_that_stays_nowhere(lab: SshLab) -> None:
             node.sudo()
 
 
+@pytest.mark.sample
 def test_a_cut_connection_during_the_switch_is_taken_back(lab: SshLab) -> None:
     rig = lab.rig()
     before = rig.manifests()

@@ -318,7 +318,11 @@ def test_proc_shows_what_a_process_sees_and_needs(node: SandboxNode, shell: Shel
     config.write_text(f"{text}# changed\n")
     assert seen.read_text() == f"{text}# changed\n"
     assert "VmRSS:\t   52000 kB\n" in node.path(f"/proc/{canary.pid}/status").read_text()
-    assert list(node.path(f"/proc/{live(node).pid}/root").iterdir()) == []
+    inside = node.path(f"/proc/{live(node).pid}/root")
+    files = [str(path.relative_to(inside)) for path in inside.rglob("*") if not path.is_dir()]
+    assert files == ["etc/kubernetes/scheduler.conf"], "its own mounts, and no others"
+    mounts = node.path(f"/proc/{live(node).pid}/mountinfo").read_text()
+    assert " /etc/kubernetes/scheduler.conf /etc/kubernetes/scheduler.conf ro," in mounts
     canary_file(node).unlink()
     assert node.wait(lambda: not node.path(f"/proc/{canary.pid}").exists(), 5)
     assert config.exists()

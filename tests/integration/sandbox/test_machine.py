@@ -277,7 +277,8 @@ def test_kubectl_reads_writes_and_guards_objects(three: Sandbox) -> None:
     role = json.dumps({"apiVersion": "v1", "kind": "ClusterRole", "metadata": {"name": "x"}})
     assert "created" in shell(f"echo '{role}' | kubectl apply -f -").stdout
     assert "unchanged" in shell(f"echo '{role}' | kubectl apply -f -").stdout
-    assert shell("kubectl get clusterrole x -o name").stdout == "clusterrole/x\n"
+    listed = shell("kubectl get clusterrole x -o name").stdout
+    assert listed == "clusterrole.rbac.authorization.k8s.io/x\n"
     assert shell(f"echo '{role}' | kubectl delete -f - --ignore-not-found").returncode == 0
     assert "NotFound" in shell("kubectl get clusterrole x").stderr
     assert shell("kubectl get clusterrole x --ignore-not-found -o json").stdout == ""

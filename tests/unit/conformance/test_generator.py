@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import TypeVar
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
-from tests.conformance.configurations import Case, cases, versions
+from tests.conformance.comparing import linted
+from tests.conformance.configurations import Case, cases, trees, versions
 from tests.conformance.minimising import minimised
 from tests.conformance.plugins import plugins, points
-from tests.conformance.tree import Map, Token, as_json, mapping, places, replaced, written
+from tests.conformance.profiles import Release
+from tests.conformance.sharing import shared
+from tests.conformance.tree import Map, Marked, Token, as_json, mapping, places, replaced, written
+
+_T = TypeVar("_T")
 
 
 def _generated(minor: int, count: int, start: int = 1) -> list[Case]:
-    found: list[Case] = []
+    return _drawn(cases(minor), count, start)
+
+
+def _drawn(strategy: SearchStrategy[_T], count: int, start: int) -> list[_T]:
+    found: list[_T] = []
 
     @seed(start)
     @settings(
@@ -23,8 +36,8 @@ def _generated(minor: int, count: int, start: int = 1) -> list[Case]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(cases(minor))
-    def each(case: Case) -> None:
+    @given(strategy)
+    def each(case: _T) -> None:
         found.append(case)
 
     each()
@@ -42,6 +55,7 @@ WANTED = """parallelism leaderElection clientConnection enableProfiling extender
     defaultingType defaultConstraints bindTimeoutSeconds enabled disabled""".split()
 
 
+@pytest.mark.long
 def test_every_field_and_every_plugin_comes_up() -> None:
     """Within a few hundred. What hypothesis draws for a seed depends on the modules that happen to
     be loaded, so one seed alone may lack a name."""
@@ -56,6 +70,36 @@ def test_every_field_and_every_plugin_comes_up() -> None:
         if not missing:
             return
     assert not missing
+
+
+SIGNS = {
+    "anchor": r"[ \n]&", "alias": r"[ \n]\*[a-z]", "of a mapping": r": &\S+(?:\n| \{)",
+    "merge key": "<<: ", "merged alias": r"<<: \*", "merged list": r"<<:(?: \[|\n *- )",
+    "!!int": "!!int", "!!str": "!!str", "!!bool": "!!bool", "tagged mapping": "!!map",
+    "own tag": "!x", "explicit key": r"[ \n]\? ",
+}  # fmt: skip
+
+
+@pytest.mark.long
+def test_aliases_merge_keys_and_tags_come_up_in_what_the_scheduler_takes() -> None:
+    """A text that is refused for another mistake says little about how they are read."""
+    missing = dict(SIGNS)
+    right = Release(34, "v1")
+    for start in range(1, 9):
+        for tree in _drawn(trees(right).flatmap(shared), 60, start):
+            text = written(tree)
+            if not linted(text.encode(), (), 34):
+                missing = {k: sign for k, sign in missing.items() if not re.search(sign, text)}
+        if not missing:
+            return
+    assert not missing
+
+
+def test_a_marked_tree_is_written_in_both_styles() -> None:
+    inner = mapping({"a": Token("1"), "? b": Token("2")})
+    tree = mapping({"x": Marked("&x", inner), "y": (Marked("!m", inner), Token("*x"))})
+    assert written(tree) == ("x: &x\n  a: 1\n  ? b\n  : 2\ny:\n- !m\n  a: 1\n  ? b\n  : 2\n- *x\n")
+    assert written(tree, 1) == "x: &x {a: 1, ? b : 2}\ny: [!m {a: 1, ? b : 2}, *x]\n"
 
 
 def test_the_same_seed_gives_the_same_configurations() -> None:

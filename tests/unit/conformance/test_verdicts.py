@@ -121,6 +121,9 @@ profiles:
         ("extenders[1].weight: Invalid value: x", "extenders[0].weight", False),
         ('unknown field "X"', "profiles[0].X", True),
         ('unknown field "X"', "profiles[0].Y", False),
+        ('found unknown field: 1.5, error found', 'profiles[0]["1.5"]', True),
+        ('found unknown field: ? x, error found', 'profiles[0]["? x"]', True),
+        ('found unknown field: 1.5, error found', 'profiles[0]["2.5"]', False),
         ("… Go struct field Plugin.profiles.plugins.score.enabled.name of type string", "", True),
         ('initializing plugin "NodeResourcesFit": x', "profiles[0].pluginConfig[1].args.x", True),
         ('initializing plugin "NodeResourcesFit": x', "profiles[0].pluginConfig[0].args", False),
@@ -142,10 +145,12 @@ def test_a_verdict_that_only_one_of_them_gives_is_a_disagreement() -> None:
     assert compare(_DATA, Verdict(False, "x"), [error]).agree
 
 
-def test_a_text_that_lint_does_not_read_is_counted_apart() -> None:
-    tag = found("Y009", "x")
-    assert compare(_DATA, Verdict(True), [tag]).apart
-    assert not compare(_DATA, Verdict(False, "x"), [tag]).apart
-    assert not compare(_DATA, Verdict(True), [tag, found("C018", "x")]).agree
-    # The scheduler refuses a key twice as well.
-    assert not compare(_DATA, Verdict(True), [found("Y008", "x")]).agree
+def test_a_text_beyond_the_bounds_is_counted_apart() -> None:
+    many = found("Y012", "x")
+    assert compare(_DATA, Verdict(True), [many]).apart
+    assert not compare(_DATA, Verdict(False, "x"), [many]).apart
+
+
+def test_no_other_error_about_a_text_is_counted_apart() -> None:
+    for code in ("Y003", "Y005", "Y007", "Y008", "Y009", "Y010", "Y013", "Y015", "Y019"):
+        assert not compare(_DATA, Verdict(True), [found(code, "x")]).agree

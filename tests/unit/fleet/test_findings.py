@@ -30,6 +30,12 @@ ONE_NODE: list[tuple[str, str, str, Change]] = [
         lambda n: n.beside("kube-scheduler.yaml.bak", kubeadm_manifest(34)),
     ),
     (
+        "M018",
+        "cp1:/etc/kubernetes/manifests/scheduler-config.yaml",
+        "is a KubeSchedulerConfiguration",
+        lambda n: n.beside("scheduler-config.yaml", b"kind: KubeSchedulerConfiguration\n"),
+    ),
+    (
         "N007",
         "cp1",
         "kubeadm upgrade apply",

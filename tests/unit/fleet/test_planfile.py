@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 from kschedpatch.core.fleet.differences import differences, renewed
 from kschedpatch.core.fleet.planfile import decode, encode
+from kschedpatch.inputs.archives import read_archive
+from kschedpatch.inputs.files import hash_file
 from kschedpatch.inputs.planfiles import read_plan, with_absolute_paths
 from kschedpatch.model.fleetplan import FleetPlan
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import StagedFile
 from kschedpatch.model.sources import SourceFile
+from tests.artefacts import docker_archive
 from tests.unit.fleet.nodes import Node, node, three
 from tests.unit.fleet.test_planning import planned
 
@@ -68,7 +71,7 @@ def test_whatever_is_in_it(text: str, name: str, number: int) -> None:
         (b"\xff", "no JSON"),
         (b"[]", "no plan"),
         (b"[" * 100_000, "no JSON"),
-        (encode(PLAN).replace('"format": 2', '"format": 1').encode(), "format is 1"),
+        (encode(PLAN).replace('"format": 4', '"format": 2').encode(), "format is 2"),
         (encode(PLAN).replace('"leads": false', '"leads": 0', 1).encode(), "leads"),
         (encode(PLAN).replace('"leads": false', '"led": false', 1).encode(), "led"),
         (encode(PLAN).replace('"id": "', '"id": "0', 1).encode(), "generation"),
@@ -144,6 +147,29 @@ def test_what_has_happened_on_a_node_since_is_told() -> None:
     first, *others = cluster()
     nodes = tuple(item.facts for item in (first.open_run(), *others))
     assert "N008" in [finding.code for finding in renewed(PLAN, nodes, partial=False).findings]
+
+
+def test_an_archive_is_named_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = docker_archive(tmp_path / "own.tar")
+    data = archive.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    reading = read_archive(archive, hash_file("own.tar", Path("own.tar")), None)
+    assert reading.archive is not None
+    nodes = tuple(item._replace(archive=reading.archive) for item in PLAN.nodes)
+    file = tmp_path / "plan.json"
+    file.write_text(encode(with_absolute_paths(PLAN._replace(nodes=nodes))))
+    monkeypatch.chdir("/")
+    kept = read_plan(file).plan
+    assert kept is not None
+    assert kept.nodes[0].archive is not None
+    assert kept.nodes[0].archive.ids == reading.archive.ids
+    archive.write_bytes(data + b"\0")
+    (changed,) = read_plan(file).findings
+    assert (changed.code, changed.file) == ("N303", str(archive))
+    assert changed.message == "it is not the file that was planned with"
+    archive.unlink()
+    (gone,) = read_plan(file).findings
+    assert gone.message == "there is no such file"
 
 
 def test_large_files_are_checked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,8 +177,9 @@ def test_a_generation_that_was_removed() -> None:
 
 
 def test_run_ids_sort_by_time_and_are_safe_names() -> None:
-    assert new_run_id(1_794_861_912, 0x13FA9) == "20261116-204512-3fa9"
+    assert new_run_id(1_794_861_912.25, 0x13FA9) == "20261116-204512-3ea9"
     assert new_run_id(1, 0xFFFF) < new_run_id(2, 0)
+    assert new_run_id(1.25, 0xFFFF) < new_run_id(1.5, 0), "within one second too"
     assert is_run_id("20261116-204512-3fa9")
     for text in ("", "original", "20261116-204512-3FA9", "20261116-204512-3fa9\n", "../x", "٢" * 8):
         assert not is_run_id(text)

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from kschedpatch.core.fleet.standing import Drift, drift_of, statuses
-from kschedpatch.core.fleet.verifying import verify_fleet
+from kschedpatch.core.fleet.verifying.expectations import expected_of
+from kschedpatch.core.fleet.verifying.fleet import Evidence, verify_fleet
+from kschedpatch.model.checks import CheckState
 from kschedpatch.model.facts import LivePod
-from kschedpatch.model.finding import Finding
+from kschedpatch.model.finding import Finding, has_errors
+from kschedpatch.model.fleetplan import FleetPlan
 from tests.unit.fleet.nodes import Node, kubeadm_manifest, node, three
 from tests.unit.fleet.test_planning import VERBOSE, planned
 
@@ -31,7 +34,18 @@ def edited(item: Node) -> Node:
 
 
 def verified(*nodes: Node) -> tuple[Finding, ...]:
-    return verify_fleet([item.facts for item in nodes], {"cp1": content(patched())})
+    evidence = Evidence(kept={"cp1": content(patched())})
+    verdict = verify_fleet([item.facts for item in nodes], evidence)
+    # What is found is seen in the checklist too, and the other way round.
+    states = {check.state for check in verdict.checks}
+    assert (CheckState.FAILED in states) == has_errors(verdict.findings)
+    return verdict.findings
+
+
+def against(plan: FleetPlan, item: Node) -> tuple[Finding, ...]:
+    wanted = next(node for node in plan.nodes if node.label == item.facts.label)
+    expected = {item.facts.label: expected_of(None, item.facts, wanted)}
+    return verify_fleet([item.facts], Evidence(expected=expected, against_patch=True)).findings
 
 
 Change = Callable[[Node], Node]
@@ -46,6 +60,17 @@ CASES: list[tuple[str, str, str, Change]] = [
     ("N106", "cp1", "restores by itself in 42 s", lambda n: n.open_run()),
     ("N110", "", "no holder", lambda n: n.but(lease_holder="")),
 ]
+
+
+def test_a_configuration_that_the_container_sees_otherwise() -> None:
+    spec = {"config": {"inline": {"parallelism": 8}}}
+    item = node("cp1").after(planned(spec, node("cp1")), RUN)
+    assert against(planned(spec, item), item) == ()
+    assert item.facts.live_config is not None
+    seen = item.facts.live_config.replace(b"parallelism: 8", b"parallelism: 9")
+    (finding,) = against(planned(spec, item), item.but(live_config=seen))
+    assert finding.code == "N125"
+    assert "-parallelism: 9 │ +parallelism: 8" in finding.message
 
 
 def test_a_node_as_it_was_left() -> None:
@@ -102,11 +127,9 @@ def test_the_same_patch_name_with_other_flags_is_mixed() -> None:
 
 
 def test_against_a_patch_the_bytes_count() -> None:
-    nodes = [patched().facts]
-    again = planned(VERBOSE, patched())
-    assert verify_fleet(nodes, {}, again) == ()
+    assert against(planned(VERBOSE, patched()), patched()) == ()
     other = planned({"scheduler": {"args": {"v": "7"}}}, patched())
-    (finding,) = verify_fleet(nodes, {}, other)
+    (finding,) = against(other, patched())
     assert (finding.code, finding.message) == ("N108", "- - --v=5 │ + - --v=7")
 
 

@@ -29,6 +29,23 @@ def test_a_file_is_framed_and_its_progress_told(file: Path) -> None:
     assert told[-1] == (len(CONTENT), len(CONTENT))
 
 
+@pytest.mark.parametrize("offset", [1, 256 * 1024 - 1, 256 * 1024, 700_001, len(CONTENT)])
+def test_only_the_rest_of_a_file_is_sent_and_all_of_it_checked(file: Path, offset: int) -> None:
+    told: list[tuple[int, int]] = []
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    payload = file_payload(file, len(CONTENT), digest, lambda *at: told.append(at), offset=offset)
+    rest = CONTENT[offset:]
+    assert b"".join(frame(payload)) == b"%d\n" % len(rest) + rest
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+    assert all(sent >= offset for sent, _ in told)
+    # What the node has already comes from the same file, or nothing is sent to its end.
+    file.write_bytes(b"\xff" + CONTENT[1:])
+    sent: list[bytes] = []
+    with pytest.raises(PayloadChanged):
+        sent.extend(frame(payload))
+    assert not rest or len(b"".join(sent[1:])) < len(rest)
+
+
 def test_bytes_are_framed() -> None:
     assert b"".join(frame(bytes_payload(b""))) == b"0\n"
     assert b"".join(frame(bytes_payload(CONTENT))) == b"%d\n" % len(CONTENT) + CONTENT

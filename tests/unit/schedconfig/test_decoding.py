@@ -102,6 +102,27 @@ def test_arguments_are_of_the_plugins_kind_and_the_configurations_version(
     assert errors(args("VolumeBinding", values), 27) == expected
 
 
+def test_a_wrong_type_does_not_hide_what_is_wrong_elsewhere() -> None:
+    body = "leaderElection: {leaseDuration: 5}\nparallelism: 0\nprofiles: [{schedulerName: ''}, {}]"
+    found = errors(body)
+    assert ("C018", "leaderElection.leaseDuration") in found
+    assert ("C028", "parallelism") in found
+    assert any(path.startswith("profiles") for _, path in found)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "podInitialBackoffSeconds: x\npodMaxBackoffSeconds: 0",
+        "extenders: {}\nprofiles: [{schedulerName: a}, {schedulerName: a}]",
+        "profiles: [{schedulerName: 5}, {schedulerName: a}, {schedulerName: a}]",
+        "leaderElection: {leaderElect: x, leaseDuration: 1s, renewDeadline: 2s}",
+    ],
+)
+def test_what_depends_on_a_value_of_the_wrong_type_is_not_judged(body: str) -> None:
+    assert {code for code, _ in errors(body)} == {"C018"}
+
+
 def test_json_is_read_as_json() -> None:
     """A point makes a number a fraction to JSON, and none to YAML."""
     from kschedpatch.core.schedconfig.checks import Surroundings

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kschedpatch.core.yamltext.bounds import MAX_BYTES
 from kschedpatch.core.yamltext.nodes import value_of
-from kschedpatch.core.yamltext.reader import MAX_BYTES, read
+from kschedpatch.core.yamltext.reader import read
 
 REFUSED = {
     "too large": (b"a: " + b"x" * MAX_BYTES, "Y001", 0),

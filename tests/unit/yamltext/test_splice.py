@@ -29,7 +29,7 @@ def spelt_objects(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return spelling(draw, value), value
 
 
-@settings(max_examples=400, deadline=None, phases=NO_SHRINK)
+@settings(max_examples=200, deadline=None, phases=NO_SHRINK)
 @given(spelt_objects(), OBJECTS)
 def test_any_spelling_becomes_any_value_that_shares_a_key(
     spelt: tuple[str, dict[str, Any]], other: dict[str, Any]

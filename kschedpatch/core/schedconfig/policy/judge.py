@@ -19,7 +19,7 @@ from kschedpatch.core.schedconfig.policy.names import (
     PREDICATES,
     PRIORITIES,
 )
-from kschedpatch.core.schedconfig.policy.read import LAST_MINOR, PolicyText, read_policy
+from kschedpatch.core.schedconfig.policy.read import LAST_MINOR, PolicyText, policy_as_read
 from kschedpatch.core.schedconfig.policy.selection import (
     Selection,
     predicate_of,
@@ -27,6 +27,7 @@ from kschedpatch.core.schedconfig.policy.selection import (
     select,
 )
 from kschedpatch.core.schedconfig.tls import client_tls
+from kschedpatch.core.yamltext.goyaml.reading import read_as_go
 from kschedpatch.core.yamltext.nodes import same
 from kschedpatch.model.finding import Finding, Path, has_errors, in_reading_order
 
@@ -36,7 +37,7 @@ _MAX_WEIGHT = (2**63 - 1) // 10
 
 def judge_policy(data: bytes, file: str) -> tuple[Finding, ...]:
     """What 1.22 says to a Policy file: an error is what it refuses, or breaks on."""
-    reading = read_policy(data, file)
+    reading = policy_as_read(read_as_go(data, json_as_yaml_too=True), file)
     findings = list(reading.findings)
     # What can't be decoded is not looked at any further: its rules would speak of what is missing.
     if reading.policy is not None and not has_errors(findings):

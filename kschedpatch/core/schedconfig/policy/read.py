@@ -13,14 +13,21 @@ from typing import Any, NamedTuple
 from kschedpatch.core.kubeversions import CONFIG_GROUP, POLICY_KIND
 from kschedpatch.core.schedconfig.decode import Decoder
 from kschedpatch.core.schedconfig.gotypes import Types
-from kschedpatch.core.schedconfig.read import ConfigText, read_mapping
+from kschedpatch.core.schedconfig.read import (
+    ConfigReading,
+    ConfigText,
+    mapping_as_read,
+    read_mapping,
+)
 from kschedpatch.core.yamltext.mismatch import mismatch
 from kschedpatch.core.yamltext.places import Places
+from kschedpatch.core.yamltext.reader import Reading
 from kschedpatch.model.finding import Finding, Path, has_errors
 
 #: The last minor that reads one.
 LAST_MINOR = 22
-_API_VERSIONS = ("v1", f"{CONFIG_GROUP}/v1")
+# An empty group before the slash is no group.
+_API_VERSIONS = ("v1", "/v1", f"{CONFIG_GROUP}/v1")
 
 _TYPES: Types = {
     POLICY_KIND: {
@@ -86,8 +93,20 @@ class PolicyReading(NamedTuple):
 
 
 def read_policy(data: bytes, file: str) -> PolicyReading:
-    given, findings = read_mapping(data, file)
-    if given is None or given.text is None or has_errors(findings):
+    """A Policy file that is to be rewritten."""
+    return _decoded(read_mapping(data, file))
+
+
+def policy_as_read(reading: Reading, file: str) -> PolicyReading:
+    """The same of a file that is only judged, and was read as the scheduler reads it."""
+    # A key that stands there twice is no reason to stop: what else is wrong is told as well.
+    return _decoded(mapping_as_read(reading, file), goes_on_after=("Y008",))
+
+
+def _decoded(reading: ConfigReading, goes_on_after: tuple[str, ...] = ()) -> PolicyReading:
+    given, findings = reading
+    stops = has_errors(finding for finding in findings if finding.code not in goes_on_after)
+    if given is None or given.text is None or stops:
         return PolicyReading(None, findings)
     decoder = _PolicyDecoder(given, _TYPES, POLICY_KIND, LAST_MINOR, [])
     value = decoder.decode(POLICY_KIND, given.value, ())

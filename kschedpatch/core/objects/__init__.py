@@ -1,0 +1,1 @@
+"""Objects of the cluster: which come, which go, when they are ready. Pure."""
