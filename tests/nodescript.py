@@ -13,4 +13,5 @@ def session_script(body: str) -> str:
         "frames_open\nVERB=$2\nshift 2\nDIR=\n"
         'for pair; do case $pair in dir=*) DIR=${pair#dir=};; esac; done\n: "$DIR" "$VERB"\n'
     )
-    return f'{FRAMES}\ntest_main() {{\n{main}{body}\n}}\ntest_main "$@"\n'
+    calls = 'if [ $# = 1 ]; then serve test_main; else test_main "$@"; fi'
+    return f"{FRAMES}\ntest_main() {{\n{main}{body}\n}}\n{calls}\n"

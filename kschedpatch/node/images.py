@@ -67,7 +67,8 @@ def upload(
 ) -> None:
     """From ``offset`` on; what has arrived stays on the node, also if this is cut off."""
     file = archive.file
-    rest = file_payload(Path(file.location), file.size, file.sha256, on_progress, offset=offset)
+    place = Path(file.location)
+    rest = file_payload(place, file.size, file.sha256, on_progress, offset=offset, to_the_end=True)
     agent.call(
         "upload",
         *(("run", run), ("sha256", file.sha256)),

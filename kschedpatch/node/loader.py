@@ -1,4 +1,5 @@
-"""The exec line of a call: a small loader that reads the script as a frame and runs it.
+"""The exec line of a shell, a small loader that reads the script as a frame and runs it, and the
+requests that the script then takes.
 
 `sh -s` with script and payload on one stdin does not work: shells read ahead and swallow the
 payload, or run it as commands. The loader therefore comes as an argument, and reads exactly.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from kschedpatch.node.quoting import Unquotable
+from kschedpatch.node.quoting import Unquotable, command_line
 
 # One line, and neither backslash, single quote nor exclamation mark: the remote user's login shell
 # reads it first, and that may be fish or csh. The script is ASCII, so its length in characters is
@@ -32,13 +33,19 @@ Arguments = Mapping[str, str] | Sequence[tuple[str, str]]
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-def call_words(mark: str, verb: str, args: Arguments) -> tuple[str, ...]:
-    """The script sees the mark as $1, the verb as $2, and key=value from $3 on."""
+def loader_words(mark: str) -> tuple[str, ...]:
+    """Starts a shell that takes the script, and then requests behind this mark."""
+    return ("sh", "-c", LOADER, "kschedpatch", mark)
+
+
+def request(shell: str, call: str, verb: str, args: Arguments) -> bytes:
+    """The line that makes the shell behind the first mark run a call: the script sees the second
+    mark as $1, the verb as $2, and key=value from $3 on."""
     pairs = tuple(args.items() if isinstance(args, Mapping) else args)
     for name in (verb, *(key for key, _ in pairs)):
         if not _NAME.fullmatch(name):
             raise Unquotable(f"{name!r} is no name of a verb or an argument")
-    return (
-        *("sh", "-c", LOADER, "kschedpatch", mark, verb),
-        *(f"{key}={value}" for key, value in pairs),
-    )
+    words = [verb, *(f"{key}={value}" for key, value in pairs)]
+    # A line break would end the line; the script has one by that name.
+    line = command_line(words).replace("\n", "'\"$KSP_BREAK\"'")
+    return f"{shell} {call} {line}\n".encode()

@@ -22,6 +22,8 @@ class Payload(NamedTuple):
     """Called with the bytes sent so far and the size, from the thread that sends."""
     offset: int = 0
     """Of a file: the node has all before it already. Only the rest is sent; the hash is of all."""
+    to_the_end: bool = False
+    """The last that is sent over its channel: the node reads until that ends, in large pieces."""
 
 
 def bytes_payload(data: bytes) -> Payload:
@@ -35,8 +37,9 @@ def file_payload(
     on_progress: Callable[[int, int], None] | None = None,
     *,
     offset: int = 0,
+    to_the_end: bool = False,
 ) -> Payload:
-    return Payload(size, path, sha256, on_progress, offset)
+    return Payload(size, path, sha256, on_progress, offset, to_the_end)
 
 
 def frame(payload: Payload) -> Iterator[bytes]:

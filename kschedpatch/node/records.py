@@ -4,7 +4,8 @@
     @MARK fact KEY VALUE
     @MARK step TEXT
     @MARK blob KEY LENGTH       LENGTH raw bytes and a line break follow
-    @MARK end CODE
+    @MARK end CODE FRAMES       how a call went, and how many payloads it has read
+    @MARK over CODE             its process has ended
 
 Lines without this call's mark are noise (banners, a talkative .bashrc, another call's records).
 """
@@ -43,9 +44,14 @@ class Blob(NamedTuple):
 
 class End(NamedTuple):
     code: int
+    frames: int = 0
 
 
-Record = Ready | Fact | Step | Blob | End
+class Over(NamedTuple):
+    code: int
+
+
+Record = Ready | Fact | Step | Blob | End | Over
 
 
 class TooMuch(Exception):
@@ -121,7 +127,10 @@ class RecordReader:
             self._blob = (_checked(_KEY, key, text), size)
             return _Noise()
         if kind == "end":
-            return End(int(_checked(_NUMBER, rest, text)))
+            code, _, frames = rest.partition(" ")
+            return End(int(_checked(_NUMBER, code, text)), int(_checked(_NUMBER, frames, text)))
+        if kind == "over":
+            return Over(int(_checked(_NUMBER, rest, text)))
         raise Malformed(f"an unknown record: {text[:80]}")
 
 

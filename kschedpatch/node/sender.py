@@ -1,4 +1,4 @@
-"""Sends the frames of a call from a thread of its own.
+"""Sends a call's request and its frames from a thread of its own.
 
 The caller reads at the same time: a node that talks before it has read everything would otherwise
 wait for us while we wait for it.
@@ -16,29 +16,30 @@ from kschedpatch.node.transport import Channel
 
 
 class Sender:
-    def __init__(self, channel: Channel, payloads: Sequence[Payload]) -> None:
+    def __init__(self, channel: Channel, lead: bytes, payloads: Sequence[Payload]) -> None:
         self._channel = channel
+        self._lead = lead
         self._payloads = payloads
         self.problem: PayloadChanged | Stopped | None = None
         self.last_sent = time.monotonic()
+        self.all_sent = False
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    @property
-    def is_sending(self) -> bool:
-        return self._thread.is_alive()
-
     def _run(self) -> None:
         try:
+            self._channel.send(self._lead)
             for payload in self._payloads:
                 for chunk in frame(payload):
                     self._channel.send(chunk)
                     self.last_sent = time.monotonic()
+            self.all_sent = True
         except (PayloadChanged, Stopped) as error:
             self.problem = error
         except ConnectionLost:
             pass  # the reader sees it too, and knows what the node said before
         # The end of input: a script that waits for a frame that does not come is told so.
-        self._channel.close_stdin()
+        if not self.all_sent or any(payload.to_the_end for payload in self._payloads):
+            self._channel.close_stdin()

@@ -111,7 +111,7 @@ upload() {
   mine
   upload_file=$UPLOADS/$arg_sha256.part
   mkdir -p "$UPLOADS" && true >>"$upload_file" || stop "$COULD_NOT" disk "can't write to $UPLOADS"
-  IFS= read -r upload_length <&3 || stop "$COULD_NOT" upload "nothing arrived"
+  IFS= read -r upload_length <&3 # what it says, arg_size says too
   # At its place and not at the end: whoever was cut off may still be writing the same bytes there. The
   # last frame of a call: what reads ahead takes nothing from anybody.
   if ! (exec 1<>"$upload_file" && dd bs=1 seek="$arg_offset" count=0 conv=notrunc 2>/dev/null && exec cat <&3); then

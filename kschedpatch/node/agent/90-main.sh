@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
-# The entry: a call of the operator (MARK VERB key=value ...), or a person on the node (status, restore).
+# The entry: calls of the operator (MARK; then, for each, MARK VERB key=value ...), or a person on the node (status, restore).
 
 # Each argument becomes arg_KEY. Keys that may come more than once hold a line for each.
 read_arguments() {
@@ -45,7 +45,11 @@ ksp_main() {
       echo "usage: sh $0 status|restore"
       return 2 ;;
   esac
-  KSP_MARK=$1 ksp_verb=${2:-}
+  if [ $# = 1 ]; then
+    serve ksp_main
+    return
+  fi
+  KSP_MARK=$1 ksp_verb=$2
   shift 2
   frames_open
   read_arguments "$@"

@@ -6,12 +6,42 @@
 #      follows a frame is still there for the next one.
 # Out: records behind the call's mark, KSP_MARK, that the loader has set.
 #
+# A shell serves many calls, one behind the other (`serve`): the script is sent and parsed once.
+#
 # Every command that is started inherits stdin and would eat frames (ssh, crictl exec -i, a `read`
 # loop). So main begins with `frames_open`: frames are then on descriptor 3 and stdin is empty. What
 # is left running in the background must not keep the call's pipes: `cmd 3<&- >/dev/null 2>&1 &`.
 
 frames_open() {
   exec 3<&0 </dev/null
+  KSP_FRAMES=0
+}
+
+# What a line break is called in a request, which is one line.
+KSP_BREAK='
+'
+
+# serve MAIN: a request is a line, the shell's own mark and then the words of the call: its mark, the verb,
+# key=value ... Each runs in a process of its own, so nothing of it is left for the next. What a call has not read
+# of its payloads does not begin with that mark, and is never taken for a request: it ends the shell.
+serve() {
+  serve_main=$1
+  while IFS= read -r serve_line; do
+    case $serve_line in
+      "$KSP_MARK "*) ;;
+      *) exit 97 ;;
+    esac
+    serve_line=${serve_line#* }
+    serve_code=0
+    (
+      eval "set -- $serve_line"
+      KSP_MARK=$1
+      "$serve_main" "$@"
+    ) || serve_code=$?
+    serve_line=${serve_line%% *}
+    printf '@%s over\n' "$serve_line" >&2
+    printf '@%s over %s\n' "$serve_line" $serve_code
+  done
 }
 
 # Exactly $1 bytes from descriptor 3 to stdout. A file system without space leaves the rest of the
@@ -46,29 +76,27 @@ frame_to() {
   esac
   if (umask 077 && frame_bytes "$frame_length" >"$1") &&
     [ "$(($(wc -c <"$1")))" = "$frame_length" ]; then
+    KSP_FRAMES=$((${KSP_FRAMES:-0} + 1))
     return 0
   fi
   rm -f -- "$1"
   return 1
 }
 
-# One line: line breaks and other controls become blanks. tr is started only where there may be some.
-one_line() {
+# emit_line TEXT: one record; line breaks and other controls become blanks. Another process is started only
+# where there may be some: there are dozens of facts.
+emit_line() {
   case $1 in
-    *[!0-9A-Za-z._/:=+,@\ -]*) printf '%s' "$1" | LC_ALL=C tr '\000-\037\177' ' ' ;;
-    *) printf '%s' "$1" ;;
+    *[!0-9A-Za-z._/:=+,@\ -]*) printf '@%s %s\n' "$KSP_MARK" "$(printf '%s' "$1" | LC_ALL=C tr '\000-\037\177' ' ')" ;;
+    *) printf '@%s %s\n' "$KSP_MARK" "$1" ;;
   esac
 }
 
 # emit_fact KEY VALUE
-emit_fact() {
-  printf '@%s fact %s %s\n' "$KSP_MARK" "$1" "$(one_line "$2")"
-}
+emit_fact() { emit_line "fact $1 $2"; }
 
 # emit_step TEXT: what goes on, for people
-emit_step() {
-  printf '@%s step %s\n' "$KSP_MARK" "$(one_line "$1")"
-}
+emit_step() { emit_line "step $1"; }
 
 # emit_blob KEY FILE: the bytes of a file. One that shrinks meanwhile is filled up with zero bytes:
 # the length has been said.
@@ -80,7 +108,8 @@ emit_blob() {
   echo
 }
 
-# emit_end CODE: the last record. Without it the operator takes the call for cut off.
+# emit_end CODE: the last record of a call, with the number of frames that were read. Without it the operator
+# takes the call for cut off.
 emit_end() {
-  printf '@%s end %s\n' "$KSP_MARK" "$1"
+  printf '@%s end %s %s\n' "$KSP_MARK" "$1" "${KSP_FRAMES:-0}"
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from kschedpatch.node.become import Become, elevated
-from kschedpatch.node.loader import call_words
+from kschedpatch.node.loader import loader_words
 from kschedpatch.sandbox.sandbox import Sandbox
 from tests.integration.rollout.rig import SPEED
 from tests.integration.sshd import Sshd, make_key, needs_sshd
@@ -140,7 +140,7 @@ def test_the_password_is_asked_for_once(office: Office) -> None:
 
 def test_the_rule_is_for_what_is_run() -> None:
     """sudo is told one program, sh, by name; the rule has it at both of its places."""
-    words = elevated(Become(), call_words("0" * 32, "facts", {}), None)
+    words = elevated(Become(), loader_words("0" * 32), None)
     assert words[2].endswith('exec sudo -n -- "$@"')
     assert words[4] == "sh"
     rule = block("sudoers")

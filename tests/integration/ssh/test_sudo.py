@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedpatch.node import session as session_module
+from kschedpatch.node import shell as shell_module
 from kschedpatch.node.become import Become, Elevation, Secret
 from kschedpatch.node.connectoptions import TransportKind
 from kschedpatch.node.errors import BecomeFailed
@@ -126,8 +126,7 @@ def test_the_password_is_seen_nowhere(
 def test_the_search_for_the_canary_can_fail(sudo_lab: Lab) -> None:
     session = sudo_lab.session(BODY, sudo_lab.options())
     seen: list[str] = []
-    directory = str(sudo_lab.directory)
-    staged(sudo_lab, session, lambda: seen.extend(processes_with(directory)))
+    staged(sudo_lab, session, lambda: seen.extend(processes_with("bytes of the script arrived")))
     session.close()
     assert [place for place in seen if place.endswith("cmdline")]
     (sudo_lab.directory / "leak").write_text(CANARY)
@@ -183,7 +182,7 @@ def test_who_may_not_use_sudo_is_not_asked_for_more(sudo_lab: Lab, stub: SudoStu
 def test_another_question_than_ours_gets_no_answer(
     sudo_lab: Lab, stub: SudoStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "START_TIMEOUT", 3.0)
+    monkeypatch.setattr(shell_module, "START_TIMEOUT", 3.0)
     stub.be("factor")
     session = sudo_session(sudo_lab, TransportKind.PARAMIKO, CANARY)
     with pytest.raises(BecomeFailed) as raised:
@@ -196,11 +195,18 @@ def test_another_question_than_ours_gets_no_answer(
 def test_the_node_that_asks_is_remembered(sudo_lab: Lab, stub: SudoStub) -> None:
     """A failed `sudo -n` for every heartbeat would fill the node's log, and its admin's mailbox."""
     stub.be("asking")
-    session = sudo_session(sudo_lab, TransportKind.PARAMIKO, CANARY)
-    staged(sudo_lab, session)
-    staged(sudo_lab, session)
+    body = "emit_step here; emit_end 0"
+    session = sudo_session(sudo_lab, TransportKind.PARAMIKO, CANARY, body)
+    # One while another runs needs a shell of its own; all later ones have two to choose from.
+    session.call("watch", on_step=lambda _: beat(session), timeout=20)
+    beat(session)
+    session.call("watch", on_step=lambda _: beat(session), timeout=20)
     session.close()
     assert stub.calls == ["-n", "-S", "-S"]
+
+
+def beat(session: Session) -> None:
+    assert session.call("renew", timeout=20).code == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the tests do not run as root")

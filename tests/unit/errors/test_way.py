@@ -216,7 +216,7 @@ class Instead(LocalTransport):
 def test_sudo_says_no(
     command: str, password: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kschedpatch.node.session.START_TIMEOUT", 0.5)
+    monkeypatch.setattr("kschedpatch.node.shell.START_TIMEOUT", 0.5)
     become = Become(password=Secret(password) if password else None)
     with pytest.raises(BecomeFailed, match=words) as raised:
         Session(Instead(command), become, FRAMES).call("facts", timeout=20)

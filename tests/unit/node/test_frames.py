@@ -82,7 +82,7 @@ def test_every_payload_arrives_as_it_was(shell: list[str], tmp_path: Path) -> No
     body = "frames_open\n" + "".join(f"frame_to {name} || emit_end 1\n" for name in PAYLOADS)
     body += "read -r left <&3; emit_fact left $left; emit_end 0"
     done = run(shell, tmp_path, body, framed(*PAYLOADS.values()) + b"untouched\n")
-    assert records(done) == [Ready(), Fact("left", "untouched"), End(0)]
+    assert records(done) == [Ready(), Fact("left", "untouched"), End(0, len(PAYLOADS))]
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == PAYLOADS
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
@@ -100,7 +100,7 @@ def test_without_fullblock_dd_takes_single_bytes(shell: list[str], tmp_path: Pat
     if shell[0] == "busybox":
         pytest.skip("its dd is built in, and knows fullblock")
     done = run(shell, work, body, stdin, f"{old_dd.parent}:{os.environ['PATH']}")
-    assert records(done) == [Ready(), End(0)]
+    assert records(done) == [Ready(), End(0, 2)]
     assert (work / "a").read_bytes() == b"first\n\n"
     assert (work / "b").read_bytes() == b"x" * 9000
 
@@ -136,7 +136,7 @@ def run_to_the_end(
 def test_commands_of_the_script_do_not_eat_frames(shell: list[str], tmp_path: Path) -> None:
     body = 'frames_open; emit_fact eaten "$(cat)"; frame_to file; emit_end 0'
     done = run(shell, tmp_path, body, framed(b"still there"))
-    assert records(done) == [Ready(), Fact("eaten", ""), End(0)]
+    assert records(done) == [Ready(), Fact("eaten", ""), End(0, 1)]
     assert (tmp_path / "file").read_bytes() == b"still there"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedpatch.node.loader import LOADER, call_words
+from kschedpatch.node.loader import LOADER, request
 from kschedpatch.node.quoting import MAX_LINE, Unquotable, command_line, quote
 from tests.unit.node.shells import EVERY_SHELL
 
@@ -49,7 +49,14 @@ def test_a_line_longer_than_the_kernel_takes_is_refused() -> None:
 @pytest.mark.parametrize("verb, key", [("a b", "k"), ("verb", "k=v"), ("verb", ""), ("-x", "k")])
 def test_names_of_verbs_and_arguments_are_plain(verb: str, key: str) -> None:
     with pytest.raises(Unquotable):
-        call_words("mark", verb, {key: "value"})
+        request("shell", "call", verb, {key: "value"})
+
+
+@given(st.lists(WORDS, max_size=5))
+def test_a_request_is_one_line(words: list[str]) -> None:
+    line = request("shell", "call", "verb", [("key", word) for word in words])
+    assert line.startswith(b"shell call ")
+    assert line.index(b"\n") == len(line) - 1
 
 
 def test_the_loader_means_the_same_to_every_login_shell() -> None:

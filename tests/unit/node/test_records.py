@@ -16,6 +16,7 @@ from kschedpatch.node.records import (
     End,
     Fact,
     Malformed,
+    Over,
     Ready,
     Record,
     RecordReader,
@@ -30,7 +31,7 @@ OUTPUT = (
     b"@%(m)s fact empty \n@%(m)s step waiting for the old process\n"
     b"no line break here@%(m)s fact version second\n"
     b"@%(m)s blob manifest 12\na\n@%(m).2s end 9\n\n"
-    b"@%(m)s end 3\n"
+    b"@%(m)s end 3 1\n@%(m)s over 137\n"
 ) % {b"m": MARK.encode()}
 RECORDS: list[Record] = [
     Ready(),
@@ -39,7 +40,8 @@ RECORDS: list[Record] = [
     Step("waiting for the old process"),
     Fact("version", "second"),
     Blob("manifest", b"a\n@01 end 9\n"),
-    End(3),
+    End(3, 1),
+    Over(137),
 ]
 
 
@@ -67,12 +69,12 @@ def test_no_noise_hides_a_record_or_makes_one(noise: bytes) -> None:
 @given(st.binary(max_size=2000))
 def test_a_blob_may_hold_anything(data: bytes) -> None:
     head = b"@%s blob key %d\n" % (MARK.encode(), len(data))
-    assert read(head + data + b"\n@%s end 0\n" % MARK.encode()) == [Blob("key", data), End(0)]
+    assert read(head + data + b"\n@%s end 0 0\n" % MARK.encode()) == [Blob("key", data), End(0)]
 
 
 def test_a_long_line_of_noise_is_forgotten_but_not_the_record_behind_it() -> None:
     noise = b"x" * (3 * MAX_LINE)
-    assert read(noise, noise, b"@%s end 0\n" % MARK.encode()) == [End(0)]
+    assert read(noise, noise, b"@%s end 0 0\n" % MARK.encode()) == [End(0)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from kschedpatch.node.errors import (
     PayloadChanged,
 )
 from kschedpatch.node.local import LocalTransport
-from kschedpatch.node.payload import bytes_payload, file_payload
+from kschedpatch.node.payload import Payload, bytes_payload, file_payload
 from kschedpatch.node.process import ProcessChannel
 from kschedpatch.node.session import Session
 from tests.nodescript import FRAMES, session_script
@@ -138,6 +138,47 @@ def test_silence_is_taken_for_a_lost_connection() -> None:
 def test_steps_keep_a_call_alive() -> None:
     body = "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; emit_step $i; done; emit_end 0"
     assert session(body).call("watch", timeout=20, idle_timeout=2).code == 0
+
+
+class Counting(LocalTransport):
+    opened = 0
+
+    def open(self, command: str) -> ProcessChannel:
+        self.opened += 1
+        return super().open(command)
+
+
+@pytest.mark.parametrize(
+    "body, payloads, shells",
+    [
+        ("emit_end 0", (), 1),
+        ("emit_end 10", (), 1),
+        ('frame_to "$DIR/a"; emit_end 0', (bytes_payload(b"x"),), 1),
+        # What was left unread stands before the next request.
+        ("emit_end 0", (bytes_payload(b"x"),), 3),
+        ('frame_to "$DIR/a"; emit_end 0', (bytes_payload(b"x"), bytes_payload(b"y")), 3),
+        ('read -r n <&3; cat <&3 >"$DIR/a"; emit_end 0', (Payload(1, b"x", to_the_end=True),), 3),
+    ],
+)
+def test_a_shell_is_kept_for_the_next_call(
+    body: str, payloads: tuple[Payload, ...], shells: int, tmp_path: Path
+) -> None:
+    transport = Counting("cp1")
+    calls = Session(transport, NO_BECOME, session_script('echo "for $VERB" >&2\n' + body))
+    for verb in ("one", "two", "three"):
+        reply = calls.call(verb, {"dir": str(tmp_path)}, payloads, timeout=20)
+        assert reply.stderr in {f"for {verb}", ""}
+        assert reply.stderr or reply.code == 0
+    calls.close()
+    assert transport.opened == shells
+
+
+def test_a_kept_shell_ends_with_its_session() -> None:
+    calls = session('emit_fact pid "$$"; emit_end 0')
+    shells = {calls.call("x", timeout=20).first("pid") for _ in range(2)}
+    assert len(shells) == 1
+    calls.close()
+    assert not Path(f"/proc/{shells.pop()}").exists()
 
 
 class Broken(LocalTransport):
