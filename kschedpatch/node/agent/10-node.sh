@@ -33,10 +33,23 @@ stop() {
 }
 
 there() { command -v "$1" >/dev/null 2>&1; }
-hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
-# first_line FILE
-first_line() { if [ -r "$1" ]; then IFS= read -r line_read <"$1"; printf %s "${line_read:-}"; fi; }
+# hash_of FILE, holds FILE HASH: a process for each look counts, so nothing is cut off by another one.
+hash_of() {
+  hash_said=$(sha256sum <"$1" 2>/dev/null)
+  printf %s "${hash_said%% *}"
+}
+holds() {
+  case $(sha256sum <"$1" 2>/dev/null) in
+    "${2:-none} "*) return 0 ;;
+  esac
+  return 1
+}
+# first_line FILE; read_line FILE: the same into the variable LINE, for those that come often
+read_line() { LINE=''; if [ -r "$1" ]; then IFS= read -r LINE <"$1" || true; fi; }
+first_line() { read_line "$1"; printf %s "$LINE"; }
 txn() { first_line "$T/$1"; }
+# is_open RUN: the transaction on this node is that run's
+is_open() { [ -d "$T" ] && read_line "$T/run" && [ "$LINE" = "$1" ]; }
 has_systemd() { [ -d "$R/run/systemd/system" ] && there systemctl; }
 boot_id() { first_line "$R/proc/sys/kernel/random/boot_id"; }
 
@@ -51,19 +64,23 @@ uptime_seconds() { now && printf %s $((NOW / 100)); }
 
 # kubelet_setting KEY: a plain value of the kubelet's configuration
 kubelet_setting() {
-  sed -n "s/^$1:[[:space:]]*[\"']\{0,1\}\([^\"'#]*[^\"'#[:space:]]\).*/\1/p" \
-    "$R/var/lib/kubelet/config.yaml" 2>/dev/null | head -n 1
+  sed -n "/^$1:/{s/^[^:]*:[[:space:]]*[\"']\{0,1\}\([^\"'#]*[^\"'#[:space:]]\).*/\1/p;q;}" \
+    "$R/var/lib/kubelet/config.yaml" 2>/dev/null
 }
 
 # The directory that the kubelet really reads, and the manifest in it.
 find_manifest() {
   DIRECTORY=$(kubelet_setting staticPodPath)
   DIRECTORY=$R${DIRECTORY:-/etc/kubernetes/manifests}
-  DIRECTORY=$(readlink -f "$DIRECTORY" 2>/dev/null || printf %s "$DIRECTORY")
-  MANIFEST=$DIRECTORY/kube-scheduler.yaml
-  CANARY_MANIFEST=$DIRECTORY/$CANARY.yaml
+  DIRECTORY=$(cd -P "$DIRECTORY" 2>/dev/null && pwd -P || printf %s "$DIRECTORY")
   LOGS=$(kubelet_setting podLogsDir)
   LOGS=$R${LOGS:-/var/log/pods}
+  name_manifests
+}
+
+name_manifests() {
+  MANIFEST=$DIRECTORY/kube-scheduler.yaml
+  CANARY_MANIFEST=$DIRECTORY/$CANARY.yaml
 }
 
 # The files of a run in the manifests directory (see restore.sh).
@@ -201,7 +218,7 @@ txn_state() {
     if [ -e "$MANIFEST" ]; then printf switched; else printf moved; fi
   elif [ -e "$NEW" ]; then
     printf armed
-  elif [ -n "$(txn new)" ] && [ "$(hash_of "$MANIFEST")" = "$(txn new)" ]; then
+  elif holds "$MANIFEST" "$(txn new)"; then
     printf confirmed
   else
     printf locked

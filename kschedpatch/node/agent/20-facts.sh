@@ -6,7 +6,8 @@ facts() {
   find_live
   emit_fact hostname "$(hostname)"
   emit_fact node_name "$(node_name)"
-  emit_fact machine_id "$(first_line "$R/etc/machine-id")"
+  read_line "$R/etc/machine-id"
+  emit_fact machine_id "$LINE"
   emit_fact machine "$(uname -m)"
   emit_fact clock "$(date +%s)"
   emit_fact kubelet "$(kubelet --version 2>/dev/null)"
@@ -63,8 +64,9 @@ facts_manifest() {
   fi
   emit_fact manifest_problem "$facts_problem"
   if [ -f "$MANIFEST" ]; then
-    emit_fact manifest_stat "$(stat -c '%a %u:%g' "$MANIFEST")"
-    emit_fact manifest_time "$(stat -c %Y "$MANIFEST")"
+    facts_said=$(stat -c '%Y %a %u:%g' "$MANIFEST")
+    emit_fact manifest_stat "${facts_said#* }"
+    emit_fact manifest_time "${facts_said%% *}"
     emit_blob manifest "$MANIFEST"
     facts_base
   fi
@@ -96,7 +98,7 @@ facts_base() {
   fi
   [ -n "$facts_hash" ] || return 0
   for facts_file in "$REVISIONS"/*/before "$REVISIONS"/*/base; do
-    if [ -f "$facts_file" ] && [ "$(hash_of "$facts_file")" = "$facts_hash" ]; then
+    if [ -f "$facts_file" ] && holds "$facts_file" "$facts_hash"; then
       emit_blob base "$facts_file"
       return
     fi
@@ -105,7 +107,7 @@ facts_base() {
 
 # base_named_by MANIFEST
 base_named_by() {
-  sed -n 's/.*kschedpatch\.io\/base["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}sha256:\([0-9a-f]\{64\}\).*/\1/p' "$1" | head -n 1
+  sed -n '/.*kschedpatch\.io\/base["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}sha256:\([0-9a-f]\{64\}\).*/{s//\1/p;q;}' "$1"
 }
 
 # The newest manifest that a confirmed run has left, if a patch is in it.
@@ -120,7 +122,7 @@ last_left_patched() {
 
 # The version that kubeadm runs here: the kubelet may be older for a while.
 control_plane_version() {
-  sed -n 's/^ *image: .*:v\(1\.[0-9]\{1,3\}\.[0-9]\{1,4\}\)"\{0,1\} *$/\1/p' "$DIRECTORY/kube-apiserver.yaml" 2>/dev/null | head -n 1
+  sed -n '/^ *image: .*:v\(1\.[0-9]\{1,3\}\.[0-9]\{1,4\}\)"\{0,1\} *$/{s//\1/p;q;}' "$DIRECTORY/kube-apiserver.yaml" 2>/dev/null
 }
 
 facts_live() {
@@ -159,9 +161,10 @@ facts_state() {
     [ -f "$facts_file" ] || continue
     facts_run=${facts_file%/meta}
     facts_run=${facts_run##*/}
-    emit_blob "meta-$facts_run" "$facts_file"
-    emit_fact outcome "$facts_run $(first_line "$REVISIONS/$facts_run/outcome")"
-    if [ -f "$REVISIONS/$facts_run/objects" ]; then emit_fact objects "$facts_run $(first_line "$REVISIONS/$facts_run/objects")"; fi
+    emit_text "meta-$facts_run" "$facts_file"
+    read_line "$REVISIONS/$facts_run/outcome"
+    emit_fact outcome "$facts_run $LINE"
+    if read_line "$REVISIONS/$facts_run/objects" && [ -n "$LINE" ]; then emit_fact objects "$facts_run $LINE"; fi
   done
   if [ -f "$REVISIONS/original/before" ]; then emit_blob original "$REVISIONS/original/before"; fi
   facts_generation
@@ -176,7 +179,7 @@ facts_state() {
 # its time. hashes=all looks at those of kept runs as well: the way back leads to them.
 facts_generation() {
   [ "$arg_hashes" != none ] || return 0
-  facts_id=$(sed -n 's/.*kschedpatch\.io\/generation["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}\([0-9a-f]*\).*/\1/p' "$MANIFEST" 2>/dev/null | head -n 1)
+  facts_id=$(sed -n '/.*kschedpatch\.io\/generation["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}\([0-9a-f]*\).*/{s//\1/p;q;}' "$MANIFEST" 2>/dev/null)
   if [ -n "$facts_id" ]; then
     facts_said=$(generation_problem "$facts_id")
     [ -z "$facts_said" ] || emit_fact generation_problem "$facts_said"
@@ -254,7 +257,7 @@ kept() {
   for kept_name in before after patch.yaml objects.json; do
     if [ -f "$REVISIONS/$arg_run/$kept_name" ]; then emit_blob $kept_name "$REVISIONS/$arg_run/$kept_name"; fi
   done
-  kept_id=$(sed -n 's/^generation=\([0-9a-f]\{1,\}\)$/\1/p' "$REVISIONS/$arg_run/meta" 2>/dev/null | head -n 1)
+  kept_id=$(sed -n '/^generation=\([0-9a-f]\{1,\}\)$/{s//\1/p;q;}' "$REVISIONS/$arg_run/meta" 2>/dev/null)
   if [ -n "$kept_id" ] && [ -f "$GENERATIONS/$kept_id/.sha256" ]; then
     # shellcheck disable=SC2034  # the hash is of no interest here
     while read -r kept_hash kept_name; do emit_fact file "$kept_name"; done <"$GENERATIONS/$kept_id/.sha256"

@@ -50,6 +50,7 @@ lock() {
   {
     printf '%s\n' "$arg_kind" >"$T/kind" && printf '%s\n' "$arg_who" >"$T/who" &&
       date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && boot_id >"$T/boot" &&
+      printf '%s\n' "$DIRECTORY" "$LOGS" >"$T/place" &&
       set_deadline && printf '%s\n' "$arg_run" >"$T/run" && # what has no run is half made
       keep_scripts
   } 2>/dev/null || {
@@ -77,15 +78,23 @@ lock_is_stale() {
 }
 
 mine() {
-  [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ] ||
+  is_open "$arg_run" ||
     stop "$REFUSED" not-locked "the transaction of this run is no longer open on this node"
-  find_manifest
+  find_place
   names_of_run "$arg_run"
 }
 
+# One transaction has one directory, whatever becomes of the kubelet's configuration meanwhile.
+find_place() {
+  DIRECTORY='' LOGS=''
+  { IFS= read -r DIRECTORY && IFS= read -r LOGS; } 2>/dev/null <"$T/place"
+  if [ -n "$LOGS" ]; then name_manifests; else find_manifest; fi
+}
+
 set_deadline() {
-  deadline_extent=$(txn extent)
-  printf '%s\n' $(($(uptime_seconds) + ${deadline_extent:-60})) >"$T/deadline"
+  read_line "$T/extent"
+  now
+  printf '%s\n' $((NOW / 100 + ${LINE:-60})) >"$T/deadline"
 }
 
 # renew run=...: the operator is alive
@@ -98,7 +107,7 @@ renew() {
 
 # unlock run=...: nothing was armed: the lock goes, and what was staged for it alone
 unlock() {
-  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+  if ! is_open "$arg_run"; then
     emit_end "$DONE"
     return
   fi

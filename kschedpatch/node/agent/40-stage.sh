@@ -34,7 +34,7 @@ stage_generation() {
     stage_name=${stage_item#*:}
     emit_step "receiving $stage_name"
     frame_to "$stage_scratch/$stage_name" || stage_failed "can't write $stage_name: no space?"
-    [ "$(hash_of "$stage_scratch/$stage_name")" = "$stage_hash" ] || stage_failed "$stage_name arrived damaged"
+    holds "$stage_scratch/$stage_name" "$stage_hash" || stage_failed "$stage_name arrived damaged"
     chmod "$stage_mode" "$stage_scratch/$stage_name" || stage_failed "can't set the mode of $stage_name"
     printf '%s  %s\n' "$stage_hash" "$stage_name" >>"$stage_scratch/.sha256" || stage_failed "can't write $stage_name: no space?"
     flush "$stage_scratch/$stage_name"

@@ -12,7 +12,7 @@ persist() {
     return
   fi
   mkdir -p "$KUBEADM_PATCHES" && frame_to "$KUBEADM_PATCH.new" || persist_failed "can't write to $KUBEADM_PATCHES"
-  [ "$(hash_of "$KUBEADM_PATCH.new")" = "$arg_sha256" ] || persist_failed "the patch for kubeadm arrived damaged"
+  holds "$KUBEADM_PATCH.new" "$arg_sha256" || persist_failed "the patch for kubeadm arrived damaged"
   flush "$KUBEADM_PATCH.new"
   mv -f "$KUBEADM_PATCH.new" "$KUBEADM_PATCH" || persist_failed "can't write $KUBEADM_PATCH"
   flush "$KUBEADM_PATCHES"

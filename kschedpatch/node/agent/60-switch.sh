@@ -6,8 +6,8 @@ arm() {
   mine
   find_live
   [ ! -L "$MANIFEST" ] && [ -f "$MANIFEST" ] || stop "$FOREIGN" foreign "$MANIFEST is gone or no plain file"
-  [ "$(hash_of "$MANIFEST")" = "$arg_old" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
-  [ "$(hash_of "$T/planned")" = "$arg_new" ] || stop "$COULD_NOT" disk "the planned manifest arrived damaged"
+  holds "$MANIFEST" "$arg_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+  holds "$T/planned" "$arg_new" || stop "$COULD_NOT" disk "the planned manifest arrived damaged"
   back_up
   # Mode and owner as the old one's, and its label where there are labels; then on the disk, read back.
   rm -f "$NEW"
@@ -17,7 +17,7 @@ arm() {
   } 2>/dev/null || arm_failed disk "can't write $NEW"
   if there chcon && [ -d /sys/fs/selinux ]; then chcon --reference="$MANIFEST" "$NEW" 2>/dev/null; fi
   flush "$NEW"
-  [ "$(hash_of "$NEW")" = "$arg_new" ] || arm_failed disk "$NEW is not what was written"
+  holds "$NEW" "$arg_new" || arm_failed disk "$NEW is not what was written"
   write_orders || arm_failed disk "can't write to $T"
   start_dead_man
   emit_fact uid "$LIVE_UID"
@@ -45,7 +45,7 @@ back_up() {
     } 2>/dev/null || backup_failed "can't write to $REVISIONS"
   fi
   flush "$backup/before"
-  [ "$(hash_of "$backup/before")" = "$arg_old" ] || backup_failed "the backup is not what was written"
+  holds "$backup/before" "$arg_old" || backup_failed "the backup is not what was written"
 }
 
 # note run=... outcome=open|settled|gone [old=... new=... patch=... reason=...], payload: the ledger of the
@@ -54,7 +54,7 @@ back_up() {
 note() {
   note_kept=$REVISIONS/$arg_run
   note_open=0
-  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then note_open=1; fi
+  if is_open "$arg_run"; then note_open=1; fi
   if [ ! -d "$note_kept" ] && [ "$arg_outcome" = gone ]; then
     emit_end "$DONE"
     return
@@ -62,7 +62,7 @@ note() {
   if [ ! -f "$note_kept/meta" ]; then
     mine
     find_live
-    [ "$(hash_of "$MANIFEST")" = "$arg_old" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+    holds "$MANIFEST" "$arg_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
     back_up
   fi
   rm -f "$note_kept/objects"
@@ -117,8 +117,8 @@ start_dead_man() {
   arm_tries=0
   until dead_man_lives; do
     arm_tries=$((arm_tries + 1))
-    [ $arm_tries -le 100 ] || arm_failed dead-man "the dead man was started but does not count"
-    sleep 0.1
+    [ $arm_tries -le 330 ] || arm_failed dead-man "the dead man was started but does not count"
+    sleep 0.03
   done
   # Starting took its time: the count begins when he is seen.
   set_deadline
@@ -185,8 +185,8 @@ switch() {
   # Whoever looks after the dead man has acted finds no transaction any more.
   cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null
   # Compare and swap: the hashes right before the rename, and the moved file's right after it.
-  [ "$(hash_of "$NEW")" = "$(txn new)" ] || stop "$FOREIGN" foreign "$NEW is not what was staged"
-  [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+  holds "$NEW" "$(txn new)" || stop "$FOREIGN" foreign "$NEW is not what was staged"
+  holds "$MANIFEST" "$(txn old)" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
   now && switch_start=$NOW
   if [ "$arg_in_place" = 1 ]; then
     mv -f "$NEW" "$MANIFEST" || stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
@@ -199,7 +199,7 @@ switch() {
     go_on "$switch_heir"
     stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
   }
-  if [ "$(hash_of "$OLD")" != "$(txn old)" ]; then
+  if ! holds "$OLD" "$(txn old)"; then
     # Somebody wrote it in that very moment: theirs, and back it goes.
     mv -f "$OLD" "$MANIFEST"
     go_on "$switch_heir"

@@ -3,7 +3,7 @@
 
 # confirm run=...: whoever removes the token first decides; the dead man takes it by a rename
 confirm() {
-  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+  if ! is_open "$arg_run"; then
     confirm_outcome=$(first_line "$REVISIONS/$arg_run/outcome")
     if [ "$confirm_outcome" = confirmed ]; then emit_end "$DONE" && return; fi
     stop "$TOO_LATE" "${confirm_outcome:-gone}" "the dead man has ended the transaction already"
@@ -17,14 +17,14 @@ confirm() {
     *) stop "$TOO_LATE" state "the transaction is $(txn_state), not switched" ;;
   esac
   # Whatever was written over ours is not what was proven.
-  [ "$(hash_of "$MANIFEST")" = "$(txn new)" ] || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
+  holds "$MANIFEST" "$(txn new)" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
   rm -- "$OLD" 2>/dev/null || stop "$TOO_LATE" token "the dead man was quicker"
   emit_end "$DONE"
 }
 
 # finish run=... outcome=...: after the confirm (or a switch in place): write it down, send the dead man home
 finish() {
-  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+  if ! is_open "$arg_run"; then
     emit_end "$DONE"
     return
   fi
@@ -74,7 +74,7 @@ prune_revisions() {
 
 # restore run=...: the dead man is told that the time is over; where he is not, his script is run here
 restore() {
-  if [ ! -d "$T" ] || [ "$(txn run)" != "$arg_run" ]; then
+  if ! is_open "$arg_run"; then
     restore_outcome
     return
   fi
@@ -91,22 +91,22 @@ restore() {
   journal_cursor 2>/dev/null >"$REVISIONS/$arg_run/cursor"
   restore_tries=0
   if dead_man_lives && echo 0 2>/dev/null >"$T/deadline"; then
-    while [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ] && [ $restore_tries -lt 250 ]; do
+    while is_open "$arg_run" && [ $restore_tries -lt 250 ]; do
       restore_tries=$((restore_tries + 1))
       dead_man_lives || break
       sleep 0.2
     done
   fi
-  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then
+  if is_open "$arg_run"; then
     emit_step "the dead man is not there: restoring without him"
     sh "$S/restore.sh" now </dev/null >/dev/null 2>&1 3<&-
   fi
-  if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then
+  if is_open "$arg_run"; then
     case $(txn_state) in
       # A read-only disk: the lock can't be taken away, and that is all there is to take away. Not so
       # where the dead man shows a copy in memory (his last resort): the token lies below it.
       armed | locked)
-        if [ "$(hash_of "$MANIFEST")" = "$(txn old)" ] && [ ! -e "$R/run/kschedpatch/bound" ] && [ ! -e "$CANARY_MANIFEST" ]; then
+        if holds "$MANIFEST" "$(txn old)" && [ ! -e "$R/run/kschedpatch/bound" ] && [ ! -e "$CANARY_MANIFEST" ]; then
           emit_fact outcome unswitched
           emit_end "$DONE"
           return

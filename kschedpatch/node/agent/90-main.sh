@@ -46,6 +46,7 @@ ksp_main() {
       return 2 ;;
   esac
   if [ $# = 1 ]; then
+    KSP_USER=$(id -u)
     serve ksp_main
     return
   fi
@@ -56,7 +57,7 @@ ksp_main() {
   # A run's id is a name of files.
   case $arg_run in *[!0-9a-zA-Z-]*) stop "$REFUSED" usage "no run has this id" ;; esac
   case $arg_sha256 in *[!0-9a-f]*) stop "$REFUSED" usage "this is no hash" ;; esac
-  [ "$(id -u)" = 0 ] || [ -n "$R" ] || stop "$REFUSED" root "root's rights are needed on the node"
+  [ "${KSP_USER:-$(id -u)}" = 0 ] || [ -n "$R" ] || stop "$REFUSED" root "root's rights are needed on the node"
   umask 077
   case $ksp_verb in
     facts | kept | lock | renew | unlock | pull | offer | upload | import | hold | stage | persist | note | preflight | arm | canary | \

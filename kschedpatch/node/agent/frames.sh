@@ -1,4 +1,5 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2030,SC2031,SC2094
+# (a call has its own mark, in a process of its own; and what is read twice is not written)
 # How the script on a node talks with the operator: frames in, records out.
 #
 # In:  a decimal length on a line and exactly that many bytes, once for every payload. `read` takes
@@ -15,6 +16,7 @@
 frames_open() {
   exec 3<&0 </dev/null
   KSP_FRAMES=0
+  [ -n "${KSP_DD:-}" ] || learn_dd
 }
 
 # What a line break is called in a request, which is one line.
@@ -26,6 +28,7 @@ KSP_BREAK='
 # of its payloads does not begin with that mark, and is never taken for a request: it ends the shell.
 serve() {
   serve_main=$1
+  learn_dd
   while IFS= read -r serve_line; do
     case $serve_line in
       "$KSP_MARK "*) ;;
@@ -44,18 +47,28 @@ serve() {
   done
 }
 
+# What this node's dd can do; asked once, by the shell that serves.
+learn_dd() {
+  if dd if=/dev/null of=/dev/null iflag=fullblock status=none 2>/dev/null; then
+    KSP_DD=quiet
+  elif dd if=/dev/null of=/dev/null iflag=fullblock 2>/dev/null; then
+    KSP_DD=full
+  else
+    KSP_DD=plain
+  fi
+}
+
 # Exactly $1 bytes from descriptor 3 to stdout. A file system without space leaves the rest of the
 # frame unread: after a failure no further frame can be had.
 frame_bytes() {
-  if dd if=/dev/null of=/dev/null iflag=fullblock status=none 2>/dev/null; then
-    set -- "$1" iflag=fullblock status=none
-  elif dd if=/dev/null of=/dev/null iflag=fullblock 2>/dev/null; then
-    set -- "$1" iflag=fullblock
-  else
-    # One byte at a time is slow, and the only other size that a short read can't spoil.
-    dd bs=1 count="$1" <&3
-    return
-  fi
+  case $KSP_DD in
+    quiet) set -- "$1" iflag=fullblock status=none ;;
+    full) set -- "$1" iflag=fullblock ;;
+    *)
+      # One byte at a time is slow, and the only other size that a short read can't spoil.
+      dd bs=1 count="$1" <&3
+      return ;;
+  esac
   frame_size=$1
   shift
   if [ "$frame_size" -ge 65536 ]; then
@@ -69,7 +82,7 @@ frame_bytes() {
 # frame_to FILE: the next frame as a new file that only its owner can read. A frame that is cut short
 # leaves no file and fails.
 frame_to() {
-  rm -f -- "$1" || return 1
+  if [ -e "$1" ] || [ -L "$1" ]; then rm -f -- "$1" || return 1; fi
   IFS= read -r frame_length <&3 || return 1
   case $frame_length in
     '' | *[!0-9]* | ?????????????*) return 1 ;;
@@ -104,8 +117,30 @@ emit_blob() {
   [ -r "$2" ] && [ -f "$2" ] || return 1
   blob_length=$(($(wc -c <"$2")))
   printf '@%s blob %s %s\n' "$KSP_MARK" "$1" "$blob_length"
-  { cat -- "$2"; head -c "$blob_length" /dev/zero; } 2>/dev/null | head -c "$blob_length"
+  if [ "$blob_length" -gt 0 ]; then
+    { cat -- "$2"; head -c "$blob_length" /dev/zero; } 2>/dev/null | head -c "$blob_length"
+  fi
   echo
+}
+
+# emit_text KEY FILE: a small file of our own, which nobody changes, the same way; without a process for it
+# where a shell can hold it (no line that is not ended, and nothing but ASCII).
+emit_text() {
+  [ -r "$2" ] && [ -f "$2" ] || return 1
+  text_read='' text_length=0
+  while IFS= read -r text_line; do
+    case $text_line in *[!\ -~]*)
+      emit_blob "$1" "$2"
+      return ;;
+    esac
+    text_read=$text_read$text_line$KSP_BREAK
+    text_length=$((text_length + ${#text_line} + 1))
+  done <"$2"
+  if [ -n "$text_line" ]; then
+    emit_blob "$1" "$2"
+    return
+  fi
+  printf '@%s blob %s %s\n%s\n' "$KSP_MARK" "$1" "$text_length" "$text_read"
 }
 
 # emit_end CODE: the last record of a call, with the number of frames that were read. Without it the operator
