@@ -55,10 +55,11 @@ def answered(words: Sequence[str]) -> Answer:
     """The choices for the last of the words; it may be empty."""
     from typer.main import get_command
 
-    from kschedpatch.cli.app import app
+    from kschedpatch.cli.app import app_for
 
     *before, current = words or [""]
-    line = _understood(get_command(app), before[:_MAX_WORDS])
+    command = next((word for word in before if not word.startswith("-")), "")
+    line = _understood(get_command(app_for(command)), before[:_MAX_WORDS])
     if line is None:
         return Answer()
     if line.waiting is not None:

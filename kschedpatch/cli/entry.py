@@ -54,11 +54,13 @@ def _complete(answer: Callable[[], str]) -> NoReturn:
 def _run(name: str) -> int:
     import typer
 
-    from kschedpatch.cli.app import app
+    from kschedpatch.cli.app import app_for
 
+    # Before the command there are only flags without values.
+    word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
         # Not «standalone»: the framework would turn a closed pipe or an end of input into 1.
-        code = app(prog_name=name, standalone_mode=False)
+        code = app_for(word)(prog_name=name, standalone_mode=False)
     except typer.TyperException as error:
         _say(_usage(error, name))
         return exitcodes.INVALID

@@ -15,17 +15,17 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from kschedpatch.cli.app import app
+from kschedpatch.cli.app import whole_app
 from kschedpatch.report.manpage import CommandHelp, OptionHelp, man_page
 
 
 def pages() -> dict[str, str]:
-    page = man_page(str(app.info.help), [*commands()])
+    page = man_page(str(whole_app().info.help), [*commands()])
     return {"kschedpatch.1": page, "kubectl-schedpatch.1": ".so man1/kschedpatch.1\n"}
 
 
 def commands() -> Iterator[CommandHelp]:
-    return _commands(get_command(app), "")
+    return _commands(get_command(whole_app()), "")
 
 
 def _commands(group: Any, before: str) -> Iterator[CommandHelp]:

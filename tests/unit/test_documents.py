@@ -15,7 +15,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from kschedpatch.cli.app import app
+from kschedpatch.cli.app import whole_app
 from kschedpatch.inputs.patchfile import read_patch
 from kschedpatch.model.codes import CODES
 from kschedpatch.report.reference import pages
@@ -147,7 +147,7 @@ def named_commands() -> list[tuple[str, list[str]]]:
 )
 def test_commands_in_sentences_are_taken(words: list[str]) -> None:
     """Parsed, not run; a flag without its value names the flag, and a bare command itself."""
-    command: Any = get_command(app)
+    command: Any = get_command(whole_app())
     while words and isinstance(command, TyperGroup):
         name, *words = words
         assert name in command.commands, name

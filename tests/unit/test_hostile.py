@@ -30,7 +30,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kschedpatch.cli.app import app
+from kschedpatch.cli.app import whole_app
 from tests.unit import command_line
 
 MANIFEST = Path(__file__).parents[2] / "fixtures/manifests/kubeadm/v1.34.yaml"
@@ -79,7 +79,7 @@ def _alarm() -> Iterator[None]:
 
 def run(*args: str, text: str | bytes = "") -> Ended:
     """A command in this process. An exception that reaches the entry point fails the test."""
-    result = CliRunner().invoke(app, list(args), input=text)
+    result = CliRunner().invoke(whole_app(), list(args), input=text)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         pytest.fail(f"would end with 70: {result.exception!r:.300}")
     return Ended(result.exit_code, result.output)

@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from kschedpatch import __version__
-from kschedpatch.cli.app import app
+from kschedpatch.cli.app import whole_app
 from kschedpatch.report import program
 from tests.unit.command_line import Ran, run
 
@@ -73,5 +73,5 @@ def test_help_and_hints_have_the_name_that_was_typed(tmp_path: Path) -> None:
 
 
 def test_every_command_is_told_by_that_name() -> None:
-    group: Any = get_command(app)
+    group: Any = get_command(whole_app())
     assert sorted(program.COMMANDS) == sorted(group.commands)

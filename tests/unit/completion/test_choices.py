@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from kschedpatch.cli import completing, options
-from kschedpatch.cli.app import app
+from kschedpatch.cli.app import whole_app
 from kschedpatch.cli.completing import DIRECTORIES, FILES, NOTHING
 from kschedpatch.cli.options import Format
 from kschedpatch.cli.seenruns import remember, seen
@@ -127,7 +127,7 @@ def test_names_of_files_are_left_to_the_shell() -> None:
 def test_somebody_has_thought_about_every_flag() -> None:
     """A value that is neither offered nor left to the shell is one that nobody can know."""
     free = set("A,B IMAGE MANAGER NAME=VALUE NAMESPACE/NAME SECONDS TEXT".split())
-    group: Any = get_command(app)
+    group: Any = get_command(whole_app())
     commands = [*group.commands.values(), *group.commands["sandbox"].commands.values()]
     options = [p for c in commands for p in c.params if p.param_type_name == "option"]
     shown = {p.metavar for p in options if p.metavar}
