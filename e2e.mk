@@ -17,7 +17,7 @@ REPEAT ?= 5
 # Letters of tests/e2e/outage/table.py; empty: all ways.
 WAYS ?=
 
-.PHONY: e2e e2e-full demo-real demo-test outage cluster-up cluster-down cluster-ssh cluster-status
+.PHONY: e2e e2e-full demo-real demo-test outage detection cluster-up cluster-down cluster-ssh cluster-status
 
 e2e:
 	$(E2E_TESTS) -m "not full and not alone" --kubernetes $(KUBERNETES) --nodes $(NODES)
@@ -42,6 +42,10 @@ demo-test:
 # One table: seconds without a scheduler, by hand and by kschedpatch. An hour or so.
 outage:
 	$(E2E_PYTHON) -m tests.e2e.outage --kubernetes $(KUBERNETES) --repeat $(REPEAT) $(OUTAGE_NODES) $(if $(WAYS),--ways $(WAYS))
+
+# Seconds from ready or crashed to known, on the cluster that cluster-up has started.
+detection:
+	@$(E2E_PYTHON) -m tests.e2e.detection --rounds $(REPEAT)
 
 # The demo against the cluster that cluster-up has started.
 demo-real:

@@ -68,6 +68,7 @@ class Session:
         self._lock = threading.Lock()
         # Also one that is forgotten without being closed leaves no process behind.
         self._ends = weakref.finalize(self, _close_all, self._idle)
+        self._ends.atexit = False  # when the program ends they lose their input, and end too
 
     @property
     def label(self) -> str:

@@ -96,9 +96,9 @@ frame_to() {
   return 1
 }
 
-# emit_line TEXT: one record; line breaks and other controls become blanks. Another process is started only
+# emit_record TEXT: one record; line breaks and other controls become blanks. Another process is started only
 # where there may be some: there are dozens of facts.
-emit_line() {
+emit_record() {
   case $1 in
     *[!0-9A-Za-z._/:=+,@\ -]*) printf '@%s %s\n' "$KSP_MARK" "$(printf '%s' "$1" | LC_ALL=C tr '\000-\037\177' ' ')" ;;
     *) printf '@%s %s\n' "$KSP_MARK" "$1" ;;
@@ -106,10 +106,10 @@ emit_line() {
 }
 
 # emit_fact KEY VALUE
-emit_fact() { emit_line "fact $1 $2"; }
+emit_fact() { emit_record "fact $1 $2"; }
 
 # emit_step TEXT: what goes on, for people
-emit_step() { emit_line "step $1"; }
+emit_step() { emit_record "step $1"; }
 
 # emit_blob KEY FILE: the bytes of a file. One that shrinks meanwhile is filled up with zero bytes:
 # the length has been said.
