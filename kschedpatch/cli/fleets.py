@@ -200,12 +200,12 @@ def connected(way: Way, listener: Listener) -> Iterator[Fleet]:
 
 
 def look(fleet: Fleet, asked: Questions, *, again: bool = True) -> tuple[NodeFacts, ...]:
-    """A look at all nodes; a second one where only the first told which image runs."""
+    """A look at all nodes; a second one where the first has left an image open."""
     from kschedpatch.core.fleet.questions import still_open
 
-    facts = fleet.look(asked.paths, asked.images, api=True)
+    facts = fleet.look(*asked)
     more = still_open(asked, facts) if again else None
-    return fleet.look(more.paths, more.images, api=True) if more is not None else facts
+    return fleet.look(*more) if more is not None else facts
 
 
 def unreached(fleet: Fleet) -> tuple[Finding, ...]:

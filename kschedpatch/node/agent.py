@@ -122,11 +122,12 @@ class Agent:
         paths: Sequence[str] = (),
         images: Sequence[str] = (),
         *,
+        running: bool = False,
         api: bool = True,
         hashes: Hashes = Hashes.CURRENT,
     ) -> NodeFacts:
         asked = [*(("path", p) for p in paths), *(("image", i) for i in images)]
-        how = (("api", str(int(api))), ("hashes", hashes))
+        how = (("api", str(int(api))), ("hashes", hashes), ("running", str(int(running))))
         timeout = _LONG if hashes is Hashes.ALL else _SHORT
         return facts_from(self.label, self._call("facts", *how, *asked, timeout=timeout))
 

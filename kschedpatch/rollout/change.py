@@ -37,5 +37,7 @@ class Change(NamedTuple):
     """What the image comes in; without it, it is there or is pulled."""
     base: str = ""
     """What the manifest is made from, where no disk has that yet."""
+    image_is_there: bool = False
+    """The planned one was seen on the node a moment ago."""
     in_place: bool = False
     """The scheduler that stands there does not work: there is nothing to go back to."""

@@ -87,6 +87,7 @@ class Fleet:
         self,
         paths: Sequence[str] = (),
         images: Sequence[str] = (),
+        running: bool = False,
         *,
         api: bool = True,
         hashes: Hashes = Hashes.CURRENT,
@@ -96,7 +97,7 @@ class Fleet:
         def one(member: Member) -> NodeFacts | None:
             self.listener(Event(Phase.FACTS, State.STARTED, member.label))
             try:
-                facts = member.agent.facts(paths, images, api=api, hashes=hashes)
+                facts = member.agent.facts(paths, images, running=running, api=api, hashes=hashes)
             except (NodeError, VerbFailed) as error:
                 self.failed(Phase.FACTS, member.label, error)
                 return None

@@ -6,7 +6,9 @@ import secrets
 import time
 
 from kschedpatch.core.fleet.runids import new_run_id
+from kschedpatch.core.imagenames import digest_of
 from kschedpatch.model.clusterplan import ClusterPlan
+from kschedpatch.model.facts import NodeFacts
 from kschedpatch.model.fleetplan import FleetPlan, NodePlan
 from kschedpatch.model.persistplan import PersistPlan
 from kschedpatch.model.rollout import NodeOutcome, NodeResult, RolloutResult, RolloutSettings
@@ -32,15 +34,12 @@ def roll_out(
     cluster = plan_for_apply(fleet, plan) if cluster is None else cluster
     run = new_run_id(time.time(), secrets.randbits(16))
     api = any(facts.api_answers for facts in fleet.facts)
-    hostnames = {facts.label: facts.hostname for facts in fleet.facts}
+    seen = {facts.label: facts for facts in fleet.facts}
     # Where only objects change, every node keeps what is done to them.
     taking_part = [node for node in plan.nodes if node.changed]
     if not taking_part and (cluster.changed or (persist is not None and persist.changed)):
         taking_part = list(plan.nodes)
-    changes = [
-        _change(plan, node, api=api)._replace(hostname=hostnames.get(node.label, ""))
-        for node in taking_part
-    ]
+    changes = [_as_seen(_change(plan, node, api=api), seen.get(node.label)) for node in taking_part]
     execution = Run(
         run,
         "apply",
@@ -62,6 +61,15 @@ def roll_out(
     )
     notes = result.notes if api else (*result.notes, "no API server answered: nothing was probed")
     return result._replace(nodes=(*result.nodes, *untouched), notes=notes)
+
+
+def _as_seen(change: Change, facts: NodeFacts | None) -> Change:
+    if facts is None:
+        return change
+    image = change.preflight.image if change.preflight is not None else ""
+    # By its digest it is asked for again: a name may have been given to something else.
+    there = facts.images.get(image) is True and not digest_of(image)
+    return change._replace(hostname=facts.hostname, image_is_there=there)
 
 
 def _change(plan: FleetPlan, node: NodePlan, *, api: bool) -> Change:

@@ -221,6 +221,10 @@ class Run:
 
     def _judged_by_others(self) -> list[str]:
         """With ``--partial`` the leader may be a scheduler that nobody has changed."""
+        changed = {turn.change.node_name for turn in self.turns}
+        known = {node.name for facts in self.fleet.facts for node in facts.control_plane}
+        if known and known <= changed:
+            return []
         leader = lease.leader(self._kubectl(), self.turns[0].change.lease)
         if not leader or leader in {turn.hostname for turn in self.turns}:
             return []

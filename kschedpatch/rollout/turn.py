@@ -118,15 +118,16 @@ class Turn:
         if change.preflight is None:
             return
         with self._step(Phase.IMAGE) as say:
-            bring_image(
-                self.member,
-                self.run,
-                change.preflight.image,
-                change.archive,
-                self.settings.pull_timeout,
-                self.cancel,
-                Telling(say, partial(self._sent, Phase.IMAGE)),
-            )
+            if change.archive is not None or not change.image_is_there:
+                bring_image(
+                    self.member,
+                    self.run,
+                    change.preflight.image,
+                    change.archive,
+                    self.settings.pull_timeout,
+                    self.cancel,
+                    Telling(say, partial(self._sent, Phase.IMAGE)),
+                )
             if self.kind == "apply" and change.image_before not in ("", change.preflight.image):
                 hold_image(self.member, self.run, change.image_before, say)
 

@@ -15,13 +15,16 @@ from kschedpatch.model.images import ImageArchive
 class Questions(NamedTuple):
     paths: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    running: bool = False
+    """Also the image that the manifest on the node names."""
 
 
 def about_patch(given: PatchInput) -> Questions:
     spec = given.patch.spec
     paths = dict.fromkeys(mount.host_path for mount in spec.mounts)
     image = spec.scheduler.image
-    return Questions(tuple(paths), (image, *ids_in(given.archive)) if image else ())
+    images = (image, *ids_in(given.archive)) if image else ()
+    return Questions(tuple(paths), images, running=True)
 
 
 def ids_in(archive: ImageArchive | None) -> tuple[str, ...]:
@@ -30,7 +33,7 @@ def ids_in(archive: ImageArchive | None) -> tuple[str, ...]:
 
 
 def still_open(asked: Questions, facts: Iterable[NodeFacts]) -> Questions | None:
-    """The images that run now are known only after a first look; None when all is answered."""
+    """Images that run now and that no node has spoken of; None when all is answered."""
     missing: dict[str, None] = {}
     for node in facts:
         current = manifest_of(node)

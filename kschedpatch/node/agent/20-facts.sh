@@ -215,8 +215,20 @@ facts_traces() {
   done
 }
 
-# Paths and images that the patch asks about.
+# Paths and images that the patch asks about, and the image that runs (running=1): the way back needs it.
 facts_asked() {
+  facts_images=$arg_image
+  if [ "$arg_running" = 1 ] && [ -f "$MANIFEST" ]; then
+    facts_image=$(sed -n '/^ *\(- \)\{0,1\}image: *["'\'']\{0,1\}\([^"'\'' #]\{1,\}\).*/{s//\2/p;q;}' "$MANIFEST")
+    case "
+$arg_image" in
+      *"
+$facts_image
+"*) ;;
+      *) [ -z "$facts_image" ] || facts_images="$arg_image$facts_image
+" ;;
+    esac
+  fi
   printf '%s' "$arg_path" | while IFS= read -r facts_file; do
     facts_at=$R$facts_file
     if [ -d "$facts_at" ]; then facts_type=Directory
@@ -228,7 +240,7 @@ facts_asked() {
     else facts_type=Missing; fi
     emit_fact path "$facts_type $facts_file"
   done
-  printf '%s' "$arg_image" | while IFS= read -r facts_image; do
+  printf '%s' "$facts_images" | while IFS= read -r facts_image; do
     image_there "$facts_image"
     case $? in
       0)
