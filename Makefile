@@ -8,9 +8,13 @@ READY := $(VENV)/.ready
 ANSIBLE := .venv-ansible
 ANSIBLE_LOCK := integrations/ansible/requirements.txt
 ANSIBLE_READY := $(ANSIBLE)/.ready
+# Nor has pyinfra, which is only measured beside it.
+BENCH := .venv-bench
+BENCH_LOCK := tests/bench/requirements.txt
+BENCH_READY := $(BENCH)/.ready
 ANSIBLE_MODULE := integrations/ansible/roles/kschedpatch/library/kschedpatch.py
 
-.PHONY: help test integration ansible-test faults conformance lint format try demo bench docs picture lock clean
+.PHONY: help test integration ansible-test faults conformance lint format try demo bench bench-full docs picture lock clean
 
 help:
 	@echo "make demo    a change from plan to rollback on three throwaway nodes (Linux; no root, no cluster)"
@@ -23,7 +27,8 @@ help:
 	@echo "make conformance  lint against the real schedulers of seven minors (Linux, Go; tests/conformance/README.md)"
 	@echo "make lint    ruff, mypy --strict, shellcheck"
 	@echo "make format  let ruff format the code"
-	@echo "make bench   start-up times as ratios, the cost of hostile input"
+	@echo "make bench   times as ratios: the job on nodes against ssh, pyinfra and Ansible, start-up, and more"
+	@echo "make bench-full  the same with more nodes and rounds (long)"
 	@echo "make e2e     the tests against a real kubeadm cluster (Linux, root; tests/e2e/README.md)"
 	@echo "make demo-test  the Go tests of the demo schedulers (fixtures/schedulers)"
 	@echo "make outage  seconds without a scheduler on such a cluster, by hand and by kschedpatch (long)"
@@ -50,6 +55,12 @@ $(ANSIBLE_READY): $(ANSIBLE_LOCK)
 	@echo "setting up $(ANSIBLE)" >&2
 	@$(PYTHON) -m venv --clear $(ANSIBLE)
 	@$(ANSIBLE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(ANSIBLE_LOCK)
+	@touch $@
+
+$(BENCH_READY): $(BENCH_LOCK)
+	@echo "setting up $(BENCH)" >&2
+	@$(PYTHON) -m venv --clear $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(BENCH_LOCK)
 	@touch $@
 
 ansible-test: $(READY) $(ANSIBLE_READY)
@@ -88,9 +99,12 @@ try: $(READY)
 demo: $(READY)
 	@$(BIN)/kschedpatch sandbox demo
 
-bench: $(READY)
-	@$(BIN)/python -m tests.bench.startup
-	@$(BIN)/python -m tests.bench.hostile
+# PARTS="job uploads": only some of them.
+bench: $(READY) $(ANSIBLE_READY) $(BENCH_READY)
+	@$(BIN)/python -m tests.bench $(PARTS)
+
+bench-full: $(READY) $(ANSIBLE_READY) $(BENCH_READY)
+	@$(BIN)/python -m tests.bench --full $(PARTS)
 
 docs: $(READY)
 	@$(BIN)/python -m kschedpatch.report.reference docs/reference
@@ -109,9 +123,11 @@ lock: $(READY)
 		--constraint requirements.lock --output-file requirements-run.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 		--output-file $(ANSIBLE_LOCK) $(ANSIBLE_LOCK:.txt=.in)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+		--output-file $(BENCH_LOCK) $(BENCH_LOCK:.txt=.in)
 
 include e2e.mk
-e2e e2e-full demo-real outage cluster-up cluster-down cluster-ssh cluster-status: $(READY)
+e2e e2e-full demo-real outage detection cluster-up cluster-down cluster-ssh cluster-status: $(READY)
 
 clean:
-	rm -rf $(VENV) $(ANSIBLE) .conformance .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(ANSIBLE) $(BENCH) .conformance .hypothesis .mypy_cache .pytest_cache .ruff_cache

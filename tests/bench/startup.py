@@ -1,22 +1,18 @@
-"""How long the program takes to start, as ratios against the least that its libraries cost.
-
-``make bench`` runs it. Commands are run in turns, so that a busy machine slows all of them alike;
-the ratio is that of the medians. Nothing here fails: it prints what it finds.
-"""
+"""How long the program takes to start, as ratios against the least that its libraries cost."""
 
 from __future__ import annotations
 
 import compileall
-import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-ROUNDS = int(os.environ.get("ROUNDS", "15"))
-ROOT = Path(__file__).parents[2]
+from tests.bench.jobspec import ROOT
+from tests.bench.measuring import Settings, interleaved, medians, stopwatch, table, times
+
 RECIPES = ("gpumps", "gpu-admission", "bin-packing")
 
 TYPER = [sys.executable, "-c", "import typer"]
@@ -36,46 +32,40 @@ app()
 """
 
 
-def seconds(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
-
-
-def medians(commands: dict[str, list[str]]) -> dict[str, float]:
-    for command in commands.values():
-        seconds(command)  # byte code and page cache
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(ROUNDS):
-        for name, command in commands.items():
-            times[name].append(seconds(command))
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
-def table(title: str, floor: str, commands: dict[str, list[str]], target: float) -> None:
-    found = medians(commands)
-    print(f"\n{title} (median of {ROUNDS} rounds, target ≤ {target} × the floor)")
-    for name, value in found.items():
-        mark = "floor" if name == floor else f"{value / found[floor]:.2f} ×"
-        print(f"  {name:42} {value * 1000:7.0f} ms   {mark}")
-
-
-def main() -> None:
+def run(settings: Settings) -> None:
     # pip compiles what it installs, the libraries here included; a checkout may have no byte code.
     compileall.compile_dir(str(ROOT / "kschedpatch"), quiet=1)
-    table(
-        "Start-up",
-        "import typer",
-        {"import typer": TYPER, "kschedpatch --help": [*PROGRAM, "--help"]},
-        1.3,
-    )
+    helps = {"import typer (the floor)": TYPER, "kschedpatch --help": [*PROGRAM, "--help"]}
+    _measure("Start-up", helps, settings)
     with tempfile.TemporaryDirectory() as directory:
         script = Path(directory) / "empty.py"
         script.write_text(EMPTY_COMMAND)
-        floor = "empty command with ruamel and pydantic"
         lints = {f"lint --recipe {name}": [*PROGRAM, "lint", "--recipe", name] for name in RECIPES}
-        table("lint", floor, {floor: [sys.executable, str(script)], **lints}, 1.3)
+        floor = {
+            "empty command with ruamel and pydantic (the floor)": [sys.executable, str(script)]
+        }
+        _measure("lint", {**floor, **lints}, settings)
 
 
-if __name__ == "__main__":
-    main()
+def _measure(title: str, commands: Mapping[str, Sequence[str]], settings: Settings) -> None:
+    """The first of them is the floor."""
+    rounds = settings.of(7, 21)
+    contestants = {name: partial(_seconds, command) for name, command in commands.items()}
+    found = medians(interleaved(contestants, rounds, title))
+    floor = next(iter(found))
+    rows = [
+        (
+            name,
+            f"{value * 1000:.0f} ms",
+            times(value, found[floor]),
+            "" if name == floor else "≤ 1.3 × the floor",
+        )
+        for name, value in found.items()
+    ]
+    print(table(f"{title} (medians of {rounds} rounds)", ("", "time", "floor", "target"), rows))
+
+
+def _seconds(command: Sequence[str]) -> float:
+    with stopwatch() as watch:
+        subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    return watch.seconds

@@ -1,0 +1,103 @@
+"""The same job on 1, 3, 7 and 50 nodes: the floor, kschedpatch, and what people use instead."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from tests.bench.floor import AS_OURS, floor_job
+from tests.bench.jobspec import ROOT
+from tests.bench.measuring import (
+    Settings,
+    interleaved,
+    medians,
+    progress,
+    stopwatch,
+    table,
+    times,
+)
+from tests.bench.others import others
+from tests.bench.ourjob import do_job
+from tests.bench.sshnodes import CAN_SERVE, SshNodes, ssh_nodes
+
+FLOOR = "ssh and a script a node (the floor)"
+SAME_KEX = "the same with curve25519, as paramiko"
+RUNNING = "kschedpatch in a running Python"
+WHOLE = "kschedpatch, the whole process"
+OPENSSH = "kschedpatch, the same by openssh"
+#: Ours against the floor by the number of nodes; the others against ours at three.
+_AT_MOST = {1: "≤ 2.0 × the floor"}
+_AT_MOST_ELSE = "≤ 1.6 × the floor"
+_SLOWER = {"pyinfra": "≥ 3 × ours", "Ansible with pipelining": "≥ 10 × ours"}
+
+
+def run(settings: Settings) -> None:
+    if not CAN_SERVE:
+        progress("job: left out, no sshd is installed (openssh-server)")
+        return
+    sizes = (1, 3, 7, 50) if settings.full else (1, 3, 7)
+    with ssh_nodes(max(sizes), progress) as nodes:
+        for size in sizes:
+            _measure(nodes.first(size), settings)
+
+
+def _measure(nodes: SshNodes, settings: Settings) -> None:
+    size = len(nodes.nodes)
+    jobs: dict[str, Callable[[], float]] = {
+        FLOOR: partial(floor_job, nodes),
+        SAME_KEX: partial(floor_job, nodes, *AS_OURS),
+        RUNNING: partial(_running, nodes),
+        WHOLE: partial(_whole, nodes),
+        OPENSSH: partial(_whole, nodes, "--transport", "openssh"),
+        **others(nodes),
+    }
+    contestants = {name: _on_fresh_trees(nodes, name, job) for name, job in jobs.items()}
+    rounds = settings.of(3, 9 if size < 50 else 3)
+    found = medians(interleaved(contestants, rounds, f"job on {size}"))
+    rows = [
+        (
+            name,
+            f"{seconds:.2f} s",
+            times(seconds, found[FLOOR]),
+            times(seconds, found[WHOLE]),
+            _target(name, size),
+        )
+        for name, seconds in found.items()
+    ]
+    title = f"The job on {size} node{'s' if size > 1 else ''} (medians of {rounds} rounds)"
+    print(table(title, ("", "time", "floor", "ours", "target"), rows), flush=True)
+
+
+def _target(name: str, size: int) -> str:
+    if name in (RUNNING, WHOLE):
+        return _AT_MOST.get(size, _AT_MOST_ELSE)
+    return _SLOWER.get(name, "") if size == 3 else ""
+
+
+def _on_fresh_trees(
+    nodes: SshNodes, name: str, measure: Callable[[], float]
+) -> Callable[[], float]:
+    def fresh() -> float:
+        nodes.plant()
+        seconds = measure()
+        nodes.check_done(name)
+        return seconds
+
+    return fresh
+
+
+def _running(nodes: SshNodes) -> float:
+    with stopwatch() as watch:
+        do_job(nodes.names, nodes.options)
+    return watch.seconds
+
+
+def _whole(nodes: SshNodes, *more: str) -> float:
+    command = [sys.executable, "-m", "tests.bench.ourjob", str(nodes.ssh_config), *nodes.names]
+    with stopwatch() as watch:
+        done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"our own job failed: {done.stderr.decode()}")
+    return watch.seconds
