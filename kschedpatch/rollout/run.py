@@ -109,10 +109,7 @@ class Run:
             code = self._back()
             return code if code == exitcodes.NOT_RESTORED else exitcodes.INTERRUPTED
         self.objects.settle()
-        for turn in self.turns:
-            # Confirmed is confirmed: what is left to tidy up, the dead man does if need be.
-            with suppress(StepFailed):
-                turn.finish()
+        in_parallel(_finished, self.turns)
         return exitcodes.OK
 
     @property
@@ -329,6 +326,12 @@ class Run:
         )
         self.objects.abandoned()
         return exitcodes.INTERRUPTED
+
+
+def _finished(turn: Turn) -> None:
+    # Confirmed is confirmed: what is left to tidy up, the dead man does if need be.
+    with suppress(StepFailed):
+        turn.finish()
 
 
 def _result(turn: Turn) -> NodeResult:

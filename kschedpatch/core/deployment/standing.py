@@ -12,9 +12,9 @@ from kschedpatch.core.deployment.progress import hosts_of
 from kschedpatch.core.deployment.records import Record
 from kschedpatch.core.fleet.verifying.checking import checked, several, unchecked
 from kschedpatch.core.objects import marks
+from kschedpatch.core.objects.marks import PATCH_LABEL
 from kschedpatch.core.objects.readiness import Verdict
 from kschedpatch.core.objects.troubles import pod_trouble
-from kschedpatch.core.rbac.objects import PATCH_LABEL
 from kschedpatch.core.yamltext import emit
 from kschedpatch.model.checks import Check
 from kschedpatch.model.clusterplan import ACTS, ClusterPlan, Object, ObjectChange

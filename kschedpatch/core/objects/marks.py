@@ -8,9 +8,10 @@ import hashlib
 import json
 from typing import Any
 
-from kschedpatch.core.rbac.objects import PATCH_LABEL
 from kschedpatch.model.clusterplan import Object, Ref
 
+PATCH_LABEL = "kschedpatch.io/patch"
+"""The patch that brought it."""
 RUN = "kschedpatch.io/run"
 """The run that applied it last."""
 ORIGIN = "kschedpatch.io/origin"

@@ -229,7 +229,7 @@ $facts_image
 " ;;
     esac
   fi
-  printf '%s' "$arg_path" | while IFS= read -r facts_file; do
+  [ -z "$arg_path" ] || printf '%s' "$arg_path" | while IFS= read -r facts_file; do
     facts_at=$R$facts_file
     if [ -d "$facts_at" ]; then facts_type=Directory
     elif [ -f "$facts_at" ]; then facts_type=File
@@ -240,7 +240,7 @@ $facts_image
     else facts_type=Missing; fi
     emit_fact path "$facts_type $facts_file"
   done
-  printf '%s' "$facts_images" | while IFS= read -r facts_image; do
+  [ -z "$facts_images" ] || printf '%s' "$facts_images" | while IFS= read -r facts_image; do
     image_there "$facts_image"
     case $? in
       0)
