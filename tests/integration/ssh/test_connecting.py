@@ -281,6 +281,7 @@ def test_nothing_weak_is_offered() -> None:
     for weak in ("3des", "cbc", "md5", "hmac-sha1", "ssh-rsa", "ssh-dss", "group1-", "14-sha1"):
         assert not [name for name in names if weak in name]
     assert list(offer.key_types)[:2] == ["rsa-sha2-512", "rsa-sha2-256"]
+    assert [name for name in offer.ciphers if "-gcm" in name] == list(offer.ciphers)[:2]
     for options in (offer.ciphers, offer.digests, offer.kex):
         assert options
     ours.close()
