@@ -85,6 +85,7 @@ def _app(wanted: frozenset[str]) -> typer.Typer:
 
 def _named() -> None:
     """Stands for a command that is not called."""
+    raise AssertionError("the command that is called is not the one that was loaded")
 
 
 def _version(asked: bool) -> None:

@@ -16,7 +16,8 @@ from kschedpatch.node.quoting import Unquotable, command_line
 # reads it first, and that may be fish or csh. The script is ASCII, so its length in characters is
 # its length in bytes. «x» keeps the command substitution from taking the last line breaks away.
 LOADER = (
-    "LC_ALL=C; export LC_ALL; KSP_MARK=$1; "
+    # Some bashes are told to give up a `read` after some minutes.
+    "LC_ALL=C; export LC_ALL; unset TMOUT; KSP_MARK=$1; "
     'echo; echo "@$1 ready"; '
     "read -r n || exit 98; "
     '[ "$n" -gt 0 ] 2>/dev/null || exit 98; '

@@ -106,6 +106,10 @@ class ParamikoChannel:
     def stderr_so_far(self) -> bytes:
         return self._tail.value()
 
+    def has_ended(self) -> bool:
+        channel = self._channel
+        return bool(channel.closed or channel.eof_received or channel.exit_status_ready())
+
     def exit_code(self, timeout: float) -> int | None:
         if not self._channel.status_event.wait(timeout):
             return None

@@ -97,6 +97,9 @@ class ProcessChannel:
     def stderr_so_far(self) -> bytes:
         return self._tail.value()
 
+    def has_ended(self) -> bool:
+        return self._closed.is_set() or self._process.poll() is not None
+
     def exit_code(self, timeout: float) -> int | None:
         try:
             code = self._process.wait(timeout)

@@ -22,11 +22,16 @@ class Sender:
         self._payloads = payloads
         self.problem: PayloadChanged | Stopped | None = None
         self.last_sent = time.monotonic()
-        self.all_sent = False
+        self._all_sent = False
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def has_sent_all(self) -> bool:
+        """Asked when the node has read everything: the thread may not have noticed yet."""
+        self._thread.join(1)
+        return self._all_sent and not self._thread.is_alive()
 
     def _run(self) -> None:
         try:
@@ -35,11 +40,12 @@ class Sender:
                 for chunk in frame(payload):
                     self._channel.send(chunk)
                     self.last_sent = time.monotonic()
-            self.all_sent = True
+            self._all_sent = True
         except (PayloadChanged, Stopped) as error:
             self.problem = error
         except ConnectionLost:
             pass  # the reader sees it too, and knows what the node said before
-        # The end of input: a script that waits for a frame that does not come is told so.
-        if not self.all_sent or any(payload.to_the_end for payload in self._payloads):
-            self._channel.close_stdin()
+        finally:
+            # The end of input: a script that waits for a frame that does not come is told so.
+            if not self._all_sent or any(payload.to_the_end for payload in self._payloads):
+                self._channel.close_stdin()

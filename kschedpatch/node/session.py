@@ -75,7 +75,11 @@ class Session:
         return self._transport.label
 
     def close(self) -> None:
-        self._ends()
+        with self._lock:  # not while a shell is being put back
+            idle = self._idle[:]
+            self._idle.clear()
+            self._ends.detach()
+        _close_all(idle)
         self._transport.close()
 
     def call(
@@ -107,15 +111,20 @@ class Session:
         shell.is_over(call.mark)
         # What was not read of the payloads stands before the next request.
         ends = any(payload.to_the_end for payload in payloads)
-        if ends or not sender.all_sent or frames != len(payloads):
-            shell.close()
-        else:
+        if frames == len(payloads) and not ends and sender.has_sent_all():
             self._keep(shell)
+        else:
+            shell.close()
         return reply
 
     def _kept_shell(self) -> Shell | None:
-        with self._lock:
-            return self._idle.pop() if self._idle else None
+        """One that is still there: a node, or its sshd, may have ended it meanwhile."""
+        while True:
+            with self._lock:
+                shell = self._idle.pop() if self._idle else None
+            if shell is None or not shell.channel.has_ended():
+                return shell
+            shell.close()
 
     def _keep(self, shell: Shell) -> None:
         with self._lock:
@@ -154,27 +163,27 @@ class Session:
                 case End(code, frames):
                     if sender.problem is not None:
                         raise sender.problem
-                    stderr = self._stderr(call, shell, whole=code != 0)
+                    stderr = self._starter.words(self._said(call, shell, whole=code != 0))
                     return Reply(code, tuple(facts), blobs, stderr), frames
                 case Over(code):
                     if sender.problem is not None:
                         raise sender.problem
-                    raise self._unsaid(call, code, shell.stderr())
+                    raise self._unsaid(call, code, self._said(call, shell, whole=True))
         if sender.problem is not None:
             raise sender.problem
         raise self._unsaid(call, shell.channel.exit_code(2), shell.stderr())
 
-    def _stderr(self, call: _Call, shell: Shell, *, whole: bool) -> str:
+    def _said(self, call: _Call, shell: Shell, *, whole: bool) -> bytes:
+        """On stderr; ``whole``: that is waited for."""
         sign = over_sign(call.mark)
         until = time.monotonic() + _STDERR_PATIENCE if whole else 0.0
         while sign not in (said := shell.stderr()) and time.monotonic() < until:
             time.sleep(0.005)
-        return self._starter.words(said.replace(sign, b""))
+        return said.replace(sign, b"")
 
     def _unsaid(self, call: _Call, code: int | None, stderr: bytes) -> NodeError:
         what = f"«{call.verb}» ended without saying how it went"
-        said = stderr.replace(over_sign(call.mark), b"")
-        return self._starter.ended(call.verb, what, code, said)
+        return self._starter.ended(call.verb, what, code, stderr)
 
     def _records(self, call: _Call, shell: Shell, sender: Sender) -> Iterator[Record]:
         heard = time.monotonic()

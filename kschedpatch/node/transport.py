@@ -25,6 +25,9 @@ class Channel(Protocol):
     def stderr_so_far(self) -> bytes:
         """The last 64 KiB of it."""
 
+    def has_ended(self) -> bool:
+        """As far as this side knows, without waiting."""
+
     def exit_code(self, timeout: float) -> int | None:
         """None where it is not known (still running, or the connection went)."""
 

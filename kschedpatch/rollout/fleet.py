@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -58,6 +59,8 @@ class Fleet:
         self.failures: dict[str, NodeError | VerbFailed] = {}
         self.members: tuple[Member, ...] = ()
         self.facts: tuple[NodeFacts, ...] = ()
+        self.looked_at = 0.0
+        """When these were asked for, by the monotonic clock."""
         self.add(addresses)
 
     def add(self, addresses: Sequence[NodeAddress]) -> None:
@@ -104,6 +107,7 @@ class Fleet:
             self.listener(Event(Phase.FACTS, State.DONE, member.label))
             return facts
 
+        self.looked_at = time.monotonic()
         self.facts = with_peers([f for f in in_parallel(one, self.members) if f is not None])
         return self.facts
 

@@ -19,6 +19,9 @@ from kschedpatch.rollout.fleet import Fleet
 from kschedpatch.rollout.podprobe import pod_probe_of
 from kschedpatch.rollout.run import Run
 
+#: Seconds. Whoever thinks longer about the plan may have an image collected meanwhile.
+_JUST_NOW = 60.0
+
 
 def roll_out(
     fleet: Fleet,
@@ -39,7 +42,11 @@ def roll_out(
     taking_part = [node for node in plan.nodes if node.changed]
     if not taking_part and (cluster.changed or (persist is not None and persist.changed)):
         taking_part = list(plan.nodes)
-    changes = [_as_seen(_change(plan, node, api=api), seen.get(node.label)) for node in taking_part]
+    just_now = time.monotonic() - fleet.looked_at < _JUST_NOW
+    changes = [
+        _as_seen(_change(plan, node, api=api), seen.get(node.label), just_now=just_now)
+        for node in taking_part
+    ]
     execution = Run(
         run,
         "apply",
@@ -63,12 +70,12 @@ def roll_out(
     return result._replace(nodes=(*result.nodes, *untouched), notes=notes)
 
 
-def _as_seen(change: Change, facts: NodeFacts | None) -> Change:
+def _as_seen(change: Change, facts: NodeFacts | None, *, just_now: bool) -> Change:
     if facts is None:
         return change
     image = change.preflight.image if change.preflight is not None else ""
     # By its digest it is asked for again: a name may have been given to something else.
-    there = facts.images.get(image) is True and not digest_of(image)
+    there = just_now and facts.images.get(image) is True and not digest_of(image)
     return change._replace(hostname=facts.hostname, image_is_there=there)
 
 

@@ -136,6 +136,9 @@ class _Channel:
     def stderr_so_far(self) -> bytes:
         return self._inner.stderr_so_far()
 
+    def has_ended(self) -> bool:
+        return self._inner.has_ended()
+
     def exit_code(self, timeout: float) -> int | None:
         return None if self._way.hole else self._inner.exit_code(timeout)
 

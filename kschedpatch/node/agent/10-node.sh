@@ -68,8 +68,15 @@ kubelet_setting() {
     "$R/var/lib/kubelet/config.yaml" 2>/dev/null
 }
 
-# The directory that the kubelet really reads, and the manifest in it.
+# The directory that the kubelet really reads, and the manifest in it. An open transaction has the one that it
+# began with, whatever becomes of the kubelet's configuration meanwhile.
 find_manifest() {
+  DIRECTORY='' LOGS=''
+  { IFS= read -r DIRECTORY && IFS= read -r LOGS; } 2>/dev/null <"$T/place"
+  if [ -n "$LOGS" ]; then
+    name_manifests
+    return
+  fi
   DIRECTORY=$(kubelet_setting staticPodPath)
   DIRECTORY=$R${DIRECTORY:-/etc/kubernetes/manifests}
   DIRECTORY=$(cd -P "$DIRECTORY" 2>/dev/null && pwd -P || printf %s "$DIRECTORY")

@@ -164,7 +164,11 @@ facts_state() {
     emit_text "meta-$facts_run" "$facts_file"
     read_line "$REVISIONS/$facts_run/outcome"
     emit_fact outcome "$facts_run $LINE"
-    if read_line "$REVISIONS/$facts_run/objects" && [ -n "$LINE" ]; then emit_fact objects "$facts_run $LINE"; fi
+    # Without a word in it too: a full disk leaves it so, and there may be objects to put back.
+    if [ -f "$REVISIONS/$facts_run/objects" ]; then
+      read_line "$REVISIONS/$facts_run/objects"
+      emit_fact objects "$facts_run $LINE"
+    fi
   done
   if [ -f "$REVISIONS/original/before" ]; then emit_blob original "$REVISIONS/original/before"; fi
   facts_generation

@@ -47,6 +47,8 @@ lock() {
     # One of two who find it stale moves it away; the other finds the winner's lock.
     mv "$T" "$S/.stale-$arg_run" 2>/dev/null && rm -rf "$S/.stale-$arg_run"
   done
+  # Not where a stale one was.
+  find_manifest
   {
     printf '%s\n' "$arg_kind" >"$T/kind" && printf '%s\n' "$arg_who" >"$T/who" &&
       date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && boot_id >"$T/boot" &&
@@ -80,15 +82,8 @@ lock_is_stale() {
 mine() {
   is_open "$arg_run" ||
     stop "$REFUSED" not-locked "the transaction of this run is no longer open on this node"
-  find_place
+  find_manifest
   names_of_run "$arg_run"
-}
-
-# One transaction has one directory, whatever becomes of the kubelet's configuration meanwhile.
-find_place() {
-  DIRECTORY='' LOGS=''
-  { IFS= read -r DIRECTORY && IFS= read -r LOGS; } 2>/dev/null <"$T/place"
-  if [ -n "$LOGS" ]; then name_manifests; else find_manifest; fi
 }
 
 set_deadline() {

@@ -228,6 +228,8 @@ switch() {
   # A link, because it fails where a file is: a rename could throw out what the dead man has put back.
   if ! ln "$NEW" "$MANIFEST" 2>/dev/null; then
     [ ! -e "$MANIFEST" ] || stop "$TOO_LATE" restored "the dead man has put the old manifest back"
+    # He has ended the transaction: nobody else is there to do it.
+    is_open "$arg_run" || mv -f "$OLD" "$MANIFEST" 2>/dev/null
     stop "$COULD_NOT" rename "can't write in $DIRECTORY; the old manifest goes back"
   fi
   rm -f "$NEW"

@@ -27,7 +27,9 @@ inspect() {
 # A directory in memory, for an administrator's key lies there for a moment.
 inspect_scratch() {
   forget_scratch
-  SCRATCH=$(mktemp -d "$R/run/kschedpatch-inspect.$$.XXXXXX" 2>/dev/null || mktemp -d) ||
+  # By the process of this call, not of the shell that serves many.
+  inspect_own=$(exec sh -c 'echo $PPID')
+  SCRATCH=$(mktemp -d "$R/run/kschedpatch-inspect.$inspect_own.XXXXXX" 2>/dev/null || mktemp -d) ||
     stop "$COULD_NOT" disk "no space for temporary files"
   trap 'rm -rf "$SCRATCH"' EXIT
   trap 'exit 1' HUP INT TERM PIPE

@@ -36,6 +36,8 @@ serve() {
     esac
     serve_line=${serve_line#* }
     serve_code=0
+    # Nobody hears it any more: then this ends the shell, before anything is done.
+    printf '@%s ready\n' "${serve_line%% *}"
     (
       eval "set -- $serve_line"
       KSP_MARK=$1
@@ -44,6 +46,8 @@ serve() {
     serve_line=${serve_line%% *}
     printf '@%s over\n' "$serve_line" >&2
     printf '@%s over %s\n' "$serve_line" $serve_code
+    # Killed: perhaps in the middle of a record, and what follows would be taken for the rest of it.
+    [ $serve_code -lt 128 ] || exit 96
   done
 }
 

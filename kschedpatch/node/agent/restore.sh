@@ -87,8 +87,8 @@ ended() {
   grep -qsx "$1" "$S/revisions/$run/outcome" || printf '%s\n' "$1" 2>/dev/null >"$S/revisions/$run/outcome"
   { rm -f "$NEW" ".kschedpatch-$run.canary" "$CANARY" || [ "$mode" = boot ] || exit 1; rm -f "$R/run/kschedpatch/$run"; } 2>/dev/null
   # In one step: half of a transaction would be neither a lock nor none.
-  rm -rf "$S/ended" 2>/dev/null
-  mv "$T" "$S/ended" && rm -rf "$S/ended"
+  rm -rf "$S/ended" 2>/dev/null; mv "$T" "$S/ended" && rm -rf "$S/ended"
+  [ -e "$M" ] || [ ! -e "$OLD" ] || mv -f "$OLD" "$M" # by a switch that went on in this very moment; the next finds no txn
   [ ! -d "$T" ] || [ "$mode" = boot ] || exit 1 # as above a read-only disk: systemd starts the next try
   exit 0
 }

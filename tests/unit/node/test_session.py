@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -179,6 +182,24 @@ def test_a_kept_shell_ends_with_its_session() -> None:
     assert len(shells) == 1
     calls.close()
     assert not Path(f"/proc/{shells.pop()}").exists()
+
+
+def test_a_shell_that_has_ended_meanwhile_is_not_used() -> None:
+    calls = session('emit_fact pid "$$"; emit_end 0')
+    first = int(calls.call("x", timeout=20).first("pid"))
+    os.kill(first, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while not calls._idle[0].channel.has_ended():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert int(calls.call("x", timeout=20).first("pid")) != first
+    calls.close()
+
+
+def test_a_session_that_is_closed_keeps_no_shell() -> None:
+    calls = session("emit_step here; emit_end 0")
+    calls.call("x", on_step=lambda _: calls.close(), timeout=20)
+    assert calls._idle == []
 
 
 class Broken(LocalTransport):
