@@ -37,7 +37,7 @@ from kschedpatch.rollout.deploymentproof import (
     send_probe,
 )
 from kschedpatch.rollout.deploymentrecord import RunRecord
-from kschedpatch.rollout.deploymentstate import DeploymentState, generation_of
+from kschedpatch.rollout.deploymentstate import DeploymentState
 from kschedpatch.rollout.deploymenttrial import try_once
 from kschedpatch.rollout.failures import StepFailed, failure_of
 from kschedpatch.rollout.objects import ObjectsPart, Reach
@@ -189,15 +189,19 @@ class DeploymentRun:
 
     def _switch(self) -> None:
         with self._step(Phase.SWITCH):
-            live = self.state.live()
-            if generation_of(live) != generation_of(self.look.live):
-                detail = f"{self.target.title} was changed since it was planned"
-                raise RolloutFailed(FailureReason.FOREIGN, detail)
+            self.state.check_planned(self.state.live(), self.look.live)
             self._switched = True  # what may have happened counts as happened
             if self.plan is not None:
                 self.after = self._apply(self.plan.document, self.plan.patch_name)
             else:
-                self.after = self.state.put(live, self.change.body)
+                self.after = self._put()
+
+    def _put(self) -> Object | None:
+        try:
+            return self.state.put(self.look.live, self.change.body)
+        except (ApiRefused, RolloutFailed):
+            self._switched = False
+            raise
 
     def _apply(self, document: Object, patch: str) -> Object:
         origin = marks.CREATED if self.change.original is None else marks.ADOPTED
