@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from kschedpatch.cluster.kubectl import Kubectl
 from kschedpatch.cluster.waiting import NotReady
 from kschedpatch.model import exitcodes
 from kschedpatch.model.clusterplan import Ledger
@@ -92,7 +93,8 @@ def test_a_deployment_s_run_that_is_stopped() -> None:
 def test_a_deployment_that_was_changed_since() -> None:
     run = deployment_run()
     run.look = cast("DeploymentLook", SimpleNamespace(live={"metadata": {"generation": 1}}))
-    run.state = cast("DeploymentState", SimpleNamespace(live=answers(None)))
+    nothing = SimpleNamespace(get_all=answers(SimpleNamespace(items=())))
+    run.state = DeploymentState(cast("Kubectl", nothing), run.target)
     with pytest.raises(StepFailed, match="was changed since it was planned") as raised:
         run._switch()
     assert raised.value.failure.reason is FailureReason.FOREIGN
