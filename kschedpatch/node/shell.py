@@ -28,6 +28,7 @@ from kschedpatch.node.loader import Arguments, loader_words, request
 from kschedpatch.node.payload import bytes_payload, frame
 from kschedpatch.node.quoting import command_line
 from kschedpatch.node.records import Ready, RecordReader
+from kschedpatch.node.tail import KEPT
 from kschedpatch.node.transport import Channel, Transport
 
 #: From the start of a command until its loader answers; sudo may ask a directory service meanwhile.
@@ -60,7 +61,13 @@ class Shell:
     def stderr(self) -> bytes:
         """Of the call that runs."""
         said = self.channel.stderr_so_far()
-        return said.rpartition(self._last)[2] if self._last else said
+        if not self._last:
+            return said
+        _, sign, rest = said.rpartition(self._last)
+        if sign:
+            return rest
+        # Not there yet: these are words of the call before. Or pushed out by many of this one.
+        return said if len(said) >= KEPT else b""
 
     def close(self) -> None:
         self.channel.close()
