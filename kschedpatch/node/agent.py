@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from kschedpatch.model.plan import Generation, StagedFile
 from kschedpatch.node.factreading import facts_from
 from kschedpatch.node.inspection import inspection_arguments, inspection_from, seconds_for
 from kschedpatch.node.payload import Payload, bytes_payload, file_payload
-from kschedpatch.node.script import agent_script
+from kschedpatch.node.script import confirming_script
 from kschedpatch.node.session import Reply, Session
 
 Say = Callable[[str], None]
@@ -99,6 +98,11 @@ class Agent:
     def close(self) -> None:
         self._session.close()
 
+    def will_confirm(self) -> Agent:
+        """For nothing else: a node then takes in a quarter of the script."""
+        self._session.script = confirming_script()
+        return self
+
     def _call(
         self,
         verb: str,
@@ -144,15 +148,12 @@ class Agent:
 
     def lock(self, run: str, kind: str, who: str, extent: int) -> str:
         """Returns the run whose stale lock was taken over, if there was one."""
-        script = agent_script().encode("ascii")
-        dead_man = files("kschedpatch.node").joinpath("agent/restore.sh").read_bytes()
         reply = self._call(
             "lock",
             ("run", run),
             ("kind", kind),
             ("who", who),
             ("extent", str(extent)),
-            payloads=(bytes_payload(script), bytes_payload(dead_man)),
         )
         return reply.first("took_over")
 
@@ -179,7 +180,7 @@ class Agent:
         if generation is not None:
             args.append(("generation", generation.id))
             for staged in generation.files:
-                args.append(("file", f"{staged.mode:04o}:{staged.file.sha256}:{staged.name}"))
+                args.append(("file", _told(staged)))
                 payloads.append(_staged_payload(staged, on_sent))
         size = sum(payload.size for payload in payloads)
         self._call("stage", *args, payloads=payloads, say=say, timeout=sending_time(size))
@@ -283,6 +284,10 @@ class Agent:
         seconds = int(reply.first("ready_cs", "0")) / 100
         return Proof(reply.first("uid"), seconds, reply.first("buried"))
 
+    def stands(self, run: str) -> None:
+        """Manifest and files are what was switched in, and the operator is alive."""
+        self._call("stands", ("run", run), timeout=_LONG)
+
     def confirm(self, run: str) -> None:
         self._call("confirm", ("run", run), timeout=20)
 
@@ -306,6 +311,10 @@ class Agent:
 def sending_time(size: int) -> float:
     """A link that moves at all may be slow; one that does not is noticed by the idle time."""
     return _LONG + size / _SLOWEST
+
+
+def _told(staged: StagedFile) -> str:
+    return f"{staged.mode:04o}:{staged.file.sha256}:{staged.file.size}:{staged.name}"
 
 
 def _staged_payload(staged: StagedFile, on_sent: Callable[[str, int, int], None] | None) -> Payload:

@@ -60,12 +60,17 @@ def new_prompt() -> str:
 
 
 def elevated(become: Become, words: Sequence[str], prompt: str | None) -> Sequence[str]:
-    """The command behind sudo, which may ask for a password only where there is a prompt."""
+    """The command (``sh -c TEXT NAME …``) behind sudo, which may ask for a password only where
+    there is a prompt."""
     if become.elevation is Elevation.NONE:
         return words
     skip = ""
     if become.elevation is Elevation.WHERE_NEEDED:
-        skip = 'if [ "$(id -u)" = 0 ]; then exec "$@"; fi; '
+        # This shell is as good as another one, and knows already whose it is.
+        skip = (
+            'if [ "$(id -u)" = 0 ]; then KSP_USER=0; KSP_TEXT=$3; shift 4; eval "$KSP_TEXT"; '
+            "exit; fi; "
+        )
     how = "-n" if prompt is None else f"-S -p {quote(prompt)}"
     # What sudo says is looked at: have it in English.
     line = f'LC_ALL=C; export LC_ALL; {skip}exec sudo {how} -- "$@"'

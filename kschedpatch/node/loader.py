@@ -21,12 +21,14 @@ LOADER = (
     'echo; echo "@$1 ready"; '
     "read -r n || exit 98; "
     '[ "$n" -gt 0 ] 2>/dev/null || exit 98; '
-    "if dd if=/dev/null of=/dev/null iflag=fullblock 2>/dev/null; "
-    'then s=$(dd bs="$n" count=1 iflag=fullblock 2>/dev/null; echo x); '
-    'else s=$(dd bs=1 count="$n" 2>/dev/null; echo x); fi; '
-    "s=${s%x}; "
-    'if [ "${#s}" = "$n" ]; then eval "$s"; else '
-    'echo "kschedpatch: ${#s} of $n bytes of the script arrived" >&2; exit 98; fi'
+    # A dd that does not know these words has read nothing when it says so.
+    "KSP_DD=quiet; "
+    's=$(dd bs="$n" count=1 iflag=fullblock status=none 2>/dev/null && echo x); '
+    'case $s in *x) ;; *) KSP_DD=; s=$(dd bs=1 count="$n" 2>/dev/null; echo x) ;; esac; '
+    # The script keeps itself, for who is on the node without this program.
+    "KSP_SCRIPT=${s%x}; s=; "
+    'if [ "${#KSP_SCRIPT}" = "$n" ]; then eval "$KSP_SCRIPT"; else '
+    'echo "kschedpatch: ${#KSP_SCRIPT} of $n bytes of the script arrived" >&2; exit 98; fi'
 )
 
 Arguments = Mapping[str, str] | Sequence[tuple[str, str]]

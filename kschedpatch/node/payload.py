@@ -43,7 +43,8 @@ def file_payload(
 
 
 def frame(payload: Payload) -> Iterator[bytes]:
-    """The payload as it goes over the wire: its length on a line, and exactly that many bytes.
+    """The payload as it goes over the wire: its length on a line, exactly that many bytes, and a
+    line break, by which the node knows that all of them were there.
 
     The last chunk of a file is held back until the hash is right: what the node gets of a file that
     changed is short, and never taken for the whole.
@@ -51,9 +52,15 @@ def frame(payload: Payload) -> Iterator[bytes]:
     yield b"%d\n" % (payload.size - payload.offset)
     if isinstance(payload.content, bytes):
         yield from _slices(payload.content)
-        return
+    else:
+        yield from _file(payload, payload.content)
+    if not payload.to_the_end:
+        yield b"\n"
+
+
+def _file(payload: Payload, path: Path) -> Iterator[bytes]:
     digest, read, sent, held = hashlib.sha256(), 0, payload.offset, b""
-    for whole in _file_chunks(payload.content, payload.size):
+    for whole in _file_chunks(path, payload.size):
         digest.update(whole)
         chunk = whole[max(0, payload.offset - read) :]
         read += len(whole)
@@ -66,7 +73,7 @@ def frame(payload: Payload) -> Iterator[bytes]:
                 payload.on_progress(sent, payload.size)
         held = chunk
     if payload.sha256 is not None and digest.hexdigest() != payload.sha256:
-        raise _changed(payload.content)
+        raise _changed(path)
     yield held
     if payload.on_progress is not None:
         payload.on_progress(payload.size, payload.size)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
+from kschedpatch.node.quoting import quote
+
 _FIRST = "frames.sh"
-#: Shipped as a file of its own: the dead man runs it, and it needs nothing else.
-_APART = "restore.sh"
+#: A file of its own on the node: the dead man runs it, and it needs nothing else.
+_DEAD_MAN = "restore.sh"
+#: What `stands` and `confirm` need: over a fresh connection nothing else is asked.
+_CONFIRMING = (_FIRST, "10-node.sh", "30-lock.sh", "80-end.sh", "90-main.sh")
 
 
 @cache
@@ -15,6 +20,26 @@ def agent_script() -> str:
     """ASCII, and without effect until its last line: a script that is cut short does nothing."""
     directory = files("kschedpatch.node").joinpath("agent")
     names = sorted(item.name for item in directory.iterdir() if item.name.endswith(".sh"))
-    ordered = [_FIRST, *(name for name in names if name not in {_FIRST, _APART})]
-    parts = [directory.joinpath(name).read_text("ascii") for name in ordered]
-    return "\n".join(parts) + '\nksp_main "$@"\n'
+    dead_man = f"KSP_RESTORE={quote(_text(_DEAD_MAN))}"
+    return _joined([_FIRST, *(n for n in names if n not in {_FIRST, _DEAD_MAN})], dead_man)
+
+
+@cache
+def confirming_script() -> str:
+    """The part of it by which a run is confirmed."""
+    return _joined(_CONFIRMING)
+
+
+def _joined(names: Iterable[str], *more: str) -> str:
+    parts = (_without_comments(_text(name)) for name in names)
+    return "\n".join((*parts, *more, 'ksp_main "$@"\n'))
+
+
+def _text(name: str) -> str:
+    return files("kschedpatch.node").joinpath("agent", name).read_text("ascii")
+
+
+def _without_comments(text: str) -> str:
+    """A third of it, which each node would have to take in and read through. There are none behind
+    commands, and no text of several lines has one that begins so."""
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))

@@ -63,7 +63,9 @@ class Reply(NamedTuple):
 class Session:
     def __init__(self, transport: Transport, become: Become, script: str) -> None:
         self._transport = transport
-        self._starter = Starter(transport, become, script)
+        self.script = script
+        """What shells get that are started from now on."""
+        self._starter = Starter(transport, become)
         self._idle: list[Shell] = []
         self._lock = threading.Lock()
         # Also one that is forgotten without being closed leaves no process behind.
@@ -136,7 +138,7 @@ class Session:
     def _new_shell(self, call: _Call) -> Shell:
         try:
             with self._explained(call):
-                return self._starter.start(call.verb, call.timeout)
+                return self._starter.start(self.script, call.verb, call.timeout)
         except NodeError as error:
             error.nothing_happened = True
             raise

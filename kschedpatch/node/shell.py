@@ -25,7 +25,6 @@ from kschedpatch.node.errors import (
     NodeSpokeGarbage,
 )
 from kschedpatch.node.loader import Arguments, loader_words, request
-from kschedpatch.node.payload import bytes_payload, frame
 from kschedpatch.node.quoting import command_line
 from kschedpatch.node.records import Ready, RecordReader
 from kschedpatch.node.tail import KEPT
@@ -41,10 +40,10 @@ LOOK_FIRST = "look at the node before anything else: kschedpatch status"
 class Shell:
     """Serves one call at a time."""
 
-    def __init__(self, channel: Channel, mark: str, script: bytes) -> None:
+    def __init__(self, channel: Channel, mark: str, script: str) -> None:
         self.channel = channel
         self._mark = mark
-        self._script = script
+        self._script = b"%d\n%s" % (len(script), script.encode("ascii"))
         """To be sent before the first request."""
         self._last = b""
 
@@ -81,10 +80,9 @@ def over_sign(call: str) -> bytes:
 class Starter:
     """Starts shells as root, with a password where sudo asks for one."""
 
-    def __init__(self, transport: Transport, become: Become, script: str) -> None:
+    def __init__(self, transport: Transport, become: Become) -> None:
         self._transport = transport
         self._become = become
-        self._script = b"".join(frame(bytes_payload(script.encode("ascii"))))
         self._asks_password = False
         self._refused: BecomeFailed | None = None
 
@@ -92,33 +90,34 @@ class Starter:
     def label(self) -> str:
         return self._transport.label
 
-    def start(self, verb: str, timeout: float) -> Shell:
+    def start(self, script: str, verb: str, timeout: float) -> Shell:
         """``verb`` is what it is wanted for, and only told."""
         if self._refused is not None:  # a second wrong password may lock the account
             raise BecomeFailed(self._refused.message, self._refused.hint)
         deadline = time.monotonic() + timeout
         if not self._asks_password:
-            shell, stderr = self._attempt(verb, deadline, None)
-            if shell is not None:
-                return shell
+            channel, stderr = self._attempt(verb, deadline, None)
+            if channel is not None:
+                return Shell(*channel, script)
             if self._become.password is None or not wants_password(stderr):
                 raise self._not_allowed(stderr)
             self._asks_password = True
-        shell, stderr = self._attempt(verb, deadline, new_prompt())
-        if shell is None:
+        channel, stderr = self._attempt(verb, deadline, new_prompt())
+        if channel is None:
             raise self._not_allowed(stderr)
-        return shell
+        return Shell(*channel, script)
 
     def _attempt(
         self, verb: str, deadline: float, prompt: str | None
-    ) -> tuple[Shell | None, bytes]:
-        """A shell whose loader is ready; or None and what sudo said when it gave up."""
+    ) -> tuple[tuple[Channel, str] | None, bytes]:
+        """The channel and the mark of a loader that is ready; or None and what sudo said when it
+        gave up."""
         mark = secrets.token_hex(16)
         words = loader_words(mark)
         channel = self._transport.open(command_line(elevated(self._become, words, prompt)))
         try:
             if self._is_ready(channel, mark, deadline, prompt):
-                return Shell(channel, mark, self._script), b""
+                return (channel, mark), b""
             stderr = self._stderr_of_sudo(verb, channel)
         except BaseException:
             channel.close()

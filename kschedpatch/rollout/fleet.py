@@ -34,7 +34,8 @@ class Member:
         self.agent = opened(address)
 
     def fresh(self) -> Agent:
-        return self._opened(self.address)
+        """To confirm, and for nothing else."""
+        return self._opened(self.address).will_confirm()
 
     def reconnect(self) -> Agent:
         agent = self._opened(self.address)

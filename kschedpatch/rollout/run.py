@@ -22,12 +22,12 @@ from kschedpatch.model.rollout import (
     RolloutResult,
     RolloutSettings,
 )
-from kschedpatch.node.agent import VerbFailed
 from kschedpatch.node.errors import NodeError
 from kschedpatch.rollout.cancel import Abandoned, Cancel, Cancelled
 from kschedpatch.rollout.change import Change
-from kschedpatch.rollout.failures import StepFailed, failure_of
+from kschedpatch.rollout.failures import StepFailed
 from kschedpatch.rollout.fleet import Fleet, in_parallel
+from kschedpatch.rollout.freshways import FreshWays
 from kschedpatch.rollout.heartbeat import Heartbeat
 from kschedpatch.rollout.objects import ObjectsPart
 from kschedpatch.rollout.persisting import PersistPart
@@ -63,6 +63,7 @@ class Run:
             for c in changes
         ]
         self.heartbeat = Heartbeat(run, settings.confirm_timeout)
+        self.fresh = FreshWays(run)
         self.failure: Failure | None = None
         self.notes: list[str] = []
         plan = cluster or ClusterPlan()
@@ -77,6 +78,7 @@ class Run:
             code = self._abandoned()
         finally:
             self.heartbeat.stop_all()
+            self.fresh.close()
         return RolloutResult(
             run=self.run,
             kind=self.kind,
@@ -170,10 +172,15 @@ class Run:
     def _change_all(self) -> None:
         for turn in self.turns:
             self._do(turn.switch, to_its_end=True)
-            self._do(turn.watch)
+            self._watch(turn)
+            if not turn.change.in_place:
+                self.fresh.begin(turn.member)
             if turn.buried:
                 said = f"the lease still named {turn.buried}, which had ended; it was emptied"
                 self.notes.append(said)
+
+    def _watch(self, turn: Turn) -> None:
+        self._do(turn.watch)
 
     def _probe(self) -> None:
         if not self.settings.probe or self.probed_scheduler is None or not self.turns:
@@ -234,28 +241,12 @@ class Run:
             self._do(self.persist.put, to_its_end=True)
 
     def _confirm_all(self) -> None:
-        """Over fresh connections: what proves nothing is that the old ones still hang together."""
-
-        def fresh(turn: Turn) -> object:
-            try:
-                agent = turn.member.fresh()
-                if not turn.change.in_place:
-                    agent.renew(self.run)
-            except (NodeError, VerbFailed) as error:
-                return StepFailed(failure_of(turn.label, Phase.CONFIRM, error))
-            return agent
-
+        """Every node has said that it stands, over a fresh connection, before the first of them
+        is confirmed."""
         self.cancel.check()
-        agents = in_parallel(fresh, self.turns)
-        for found in agents:
-            if isinstance(found, StepFailed):
-                raise found
-        try:
-            for turn, agent in zip(self.turns, agents, strict=True):
-                turn.confirm(agent)  # type: ignore[arg-type]  # none of them is a failure
-        finally:
-            for agent in agents:
-                agent.close()  # type: ignore[attr-defined]  # same
+        agents = self.fresh.over_which_all_stand()
+        for turn in self.turns:
+            turn.confirm(agents.get(turn.label))
 
     # Back.
 
@@ -306,7 +297,7 @@ class Run:
 
     def _keep(self, turn: Turn) -> None:
         try:
-            turn.confirm(turn.member.fresh())
+            turn.confirm(self.fresh.over_which_stands(turn.label))
             turn.finish()
         except (StepFailed, NodeError):
             turn.restore()

@@ -247,10 +247,11 @@ class Turn:
             return None  # whoever confirms meets it again
         return None
 
-    def confirm(self, fresh: Agent) -> None:
-        """Over a connection of its own; again where it is cut, for a confirm is one or none."""
+    def confirm(self, fresh: Agent | None) -> None:
+        """Over a connection of its own; again where it is cut, for a confirm is one or none. What
+        was changed in place needs none."""
         with self._step(Phase.CONFIRM):
-            if not self.change.in_place:
+            if fresh is not None:
                 self._until_answered(fresh, lambda agent: agent.confirm(self.run))
             self.reached = Reached.CONFIRMED
             self.outcome = NodeOutcome.CHANGED

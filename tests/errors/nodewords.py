@@ -52,8 +52,9 @@ _NAMES = {
     "stage_target": "‹generation›",
     "stage_scratch": "‹directory›",
     "purge_needed": "‹file›",
-    "switch_work": "‹process›",
-    "purge_work": "‹process›",
+    "WORK": "‹process›",
+    "STATE": "‹state›",
+    "PROBLEM": "‹its words›",
 }
 
 

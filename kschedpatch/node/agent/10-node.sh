@@ -1,5 +1,8 @@
-# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
+# shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154,SC3013
+# (-ef and -nt are not in POSIX, and in every shell that a node may have)
 # Places, and small looks at the node, that the verbs share. Nothing here changes anything.
+#
+# Processes are what a look costs: a variable in capitals is how a function returns its value without one.
 #
 # Variables that begin with arg_ are the call's arguments (see 90-main.sh). A file is made by
 # `true >file`: dash ends altogether where a redirection of `:` fails, and the verb without a word.
@@ -44,6 +47,18 @@ holds() {
   esac
   return 1
 }
+# all_hold HASH FILE ...: by one process for all of them. Their paths are ours: no line breaks in them.
+all_hold() {
+  hold_lines=''
+  while [ $# -gt 1 ]; do
+    hold_lines="$hold_lines${1:-none}  $2
+"
+    shift 2
+  done
+  sha256sum -c >/dev/null 2>&1 <<HOLD_END
+${hold_lines%?}
+HOLD_END
+}
 # first_line FILE; read_line FILE: the same into the variable LINE, for those that come often
 read_line() { LINE=''; if [ -r "$1" ]; then IFS= read -r LINE <"$1" || true; fi; }
 first_line() { read_line "$1"; printf %s "$LINE"; }
@@ -51,7 +66,7 @@ txn() { first_line "$T/$1"; }
 # is_open RUN: the transaction on this node is that run's
 is_open() { [ -d "$T" ] && read_line "$T/run" && [ "$LINE" = "$1" ]; }
 has_systemd() { [ -d "$R/run/systemd/system" ] && there systemctl; }
-boot_id() { first_line "$R/proc/sys/kernel/random/boot_id"; }
+read_boot_id() { read_line "$R/proc/sys/kernel/random/boot_id"; }
 
 # Hundredths of a second since the boot: clocks are set, this is not. Into the variable NOW, because a
 # subshell for each look would cost more than the look.
@@ -62,10 +77,27 @@ now() {
 }
 uptime_seconds() { now && printf %s $((NOW / 100)); }
 
-# kubelet_setting KEY: a plain value of the kubelet's configuration
-kubelet_setting() {
-  sed -n "/^$1:/{s/^[^:]*:[[:space:]]*[\"']\{0,1\}\([^\"'#]*[^\"'#[:space:]]\).*/\1/p;q;}" \
-    "$R/var/lib/kubelet/config.yaml" 2>/dev/null
+# What of the kubelet's configuration counts here: its plain values. Small as it is, a loop costs less than a process.
+read_kubelet() {
+  KUBELET_MANIFESTS='' KUBELET_LOGS='' KUBELET_RUNTIME='' KUBELET_PODS=''
+  [ -r "$R/var/lib/kubelet/config.yaml" ] || return 0
+  while IFS= read -r kubelet_line || [ -n "$kubelet_line" ]; do
+    case $kubelet_line in
+      staticPodPath:*) plain_value "$kubelet_line" && KUBELET_MANIFESTS=${KUBELET_MANIFESTS:-$VALUE} ;;
+      podLogsDir:*) plain_value "$kubelet_line" && KUBELET_LOGS=${KUBELET_LOGS:-$VALUE} ;;
+      containerRuntimeEndpoint:*) plain_value "$kubelet_line" && KUBELET_RUNTIME=${KUBELET_RUNTIME:-$VALUE} ;;
+      maxPods:*) plain_value "$kubelet_line" && KUBELET_PODS=${KUBELET_PODS:-$VALUE} ;;
+    esac
+  done <"$R/var/lib/kubelet/config.yaml"
+}
+
+# plain_value LINE: what stands behind its colon, without blanks, quotes and a comment. Into VALUE.
+plain_value() {
+  VALUE=${1#*:}
+  VALUE=${VALUE#"${VALUE%%[![:space:]]*}"}
+  case $VALUE in [\"\']*) VALUE=${VALUE#?} ;; esac
+  VALUE=${VALUE%%[\"\'#]*}
+  VALUE=${VALUE%"${VALUE##*[![:space:]]}"}
 }
 
 # The directory that the kubelet really reads, and the manifest in it. An open transaction has the one that it
@@ -77,11 +109,10 @@ find_manifest() {
     name_manifests
     return
   fi
-  DIRECTORY=$(kubelet_setting staticPodPath)
-  DIRECTORY=$R${DIRECTORY:-/etc/kubernetes/manifests}
+  read_kubelet
+  DIRECTORY=$R${KUBELET_MANIFESTS:-/etc/kubernetes/manifests}
   DIRECTORY=$(cd -P "$DIRECTORY" 2>/dev/null && pwd -P || printf %s "$DIRECTORY")
-  LOGS=$(kubelet_setting podLogsDir)
-  LOGS=$R${LOGS:-/var/log/pods}
+  LOGS=$R${KUBELET_LOGS:-/var/log/pods}
   name_manifests
 }
 
@@ -102,7 +133,14 @@ names_of_run() {
 # and the pod's log directory tells its name. No runtime has to be asked.
 find_live() {
   LIVE_PID='' LIVE_UID='' LIVE_LOGS=''
-  for live_found in $(grep -osHE "/pods/[0-9a-f]{32}/containers/$POD/" "$R"/proc/[0-9]*/mountinfo 2>/dev/null); do
+  set --
+  # Each of these files takes the kernel its time, and there are hundreds: not those of processes that see the
+  # node's own mounts. Where that can't be told, all.
+  for live_found in "$R"/proc/[0-9]*; do
+    [ "$live_found/ns/mnt" -ef /proc/self/ns/mnt ] || set -- "$@" "$live_found/mountinfo"
+  done
+  [ $# -gt 0 ] || return 0
+  for live_found in $(grep -osHE "/pods/[0-9a-f]{32}/containers/$POD/" "$@" 2>/dev/null); do
     live_uid=${live_found#*:/pods/}
     live_uid=${live_uid%%/*}
     for live_logs in "$LOGS/kube-system_$POD"-*_"$live_uid"; do
@@ -127,16 +165,28 @@ newest_log() {
   done
 }
 
-# The node's name in the cluster: from the logs of the last scheduler's pod, else the host's.
+find_host() {
+  read_line "$R/proc/sys/kernel/hostname"
+  HOST=${LINE:-$(hostname)}
+}
+
+# The node's name in the cluster, into NAME: from the logs of the last scheduler's pod, else the host's.
 node_name() {
-  # shellcheck disable=SC2010,SC2012  # names of pods hold nothing odd
-  name_from=$(ls -dt "$LOGS"/kube-system_kube-scheduler-*_[0-9a-f]* 2>/dev/null | grep -E '_[0-9a-f]{32}$' | head -n 1)
-  if [ -n "$name_from" ]; then
-    name_from=${name_from##*/kube-system_kube-scheduler-}
-    printf %s "${name_from%_*}"
-  else
-    hostname | tr '[:upper:]' '[:lower:]'
+  NAME=''
+  for name_from in "$LOGS"/kube-system_kube-scheduler-*_????????????????????????????????; do
+    case ${name_from##*_} in *[!0-9a-f]*) continue ;; esac
+    if [ -z "$NAME" ] || [ "$name_from" -nt "$NAME" ]; then NAME=$name_from; fi
+  done
+  if [ -n "$NAME" ]; then
+    NAME=${NAME##*/kube-system_kube-scheduler-}
+    NAME=${NAME%_*}
+    return
   fi
+  find_host
+  case $HOST in
+    *[A-Z]*) NAME=$(printf %s "$HOST" | tr '[:upper:]' '[:lower:]') ;;
+    *) NAME=$HOST ;;
+  esac
 }
 
 # listens PORT: does anybody on this node? No connection is made for it.
@@ -154,15 +204,54 @@ answer() {
   fi
 }
 
-# Which runtime the kubelet talks to.
+# What a look needs of a manifest, in one pass: its image, address and port, and what our annotations say. A line that
+# only looks like one of these does no harm: the operator reads the whole text.
+read_manifest() {
+  HAS_IMAGE='' HAS_HOST='' HAS_PORT='' HAS_BASE='' HAS_GENERATION='' HAS_PATCH='' HAS_MARK=''
+  [ -f "$1" ] && [ -r "$1" ] || return 1
+  while IFS= read -r has_line || [ -n "$has_line" ]; do
+    case $has_line in *kschedpatch.io/*) read_annotations ;; esac
+    case $has_line in *--secure-port=*) HAS_PORT=${has_line##*--secure-port=} && HAS_PORT=${HAS_PORT%%[!0-9]*} ;; esac
+    case $has_line in *--bind-address=*) HAS_HOST=${has_line##*--bind-address=} && HAS_HOST=${HAS_HOST%%[!0-9a-fA-F.:]*} ;; esac
+    case ${has_line%%image:*} in
+      "$has_line" | *[!\ -]*) ;;
+      *) plain_value "$has_line" && HAS_IMAGE=${HAS_IMAGE:-${VALUE%% *}} ;;
+    esac
+  done <"$1"
+}
+
+read_annotations() {
+  case $has_line in *kschedpatch.io/patch*) HAS_PATCH=1 ;; esac
+  case $has_line in *kschedpatch.io/base*) HAS_MARK=1 ;; esac
+  case $has_line in
+    *kschedpatch.io/base:*sha256:* | *kschedpatch.io/base[\"\']:*sha256:*)
+      VALUE=${has_line##*sha256:}
+      VALUE=${VALUE%%[!0-9a-f]*}
+      [ ${#VALUE} != 64 ] || HAS_BASE=${HAS_BASE:-$VALUE} ;;
+  esac
+  case $has_line in
+    *kschedpatch.io/generation:* | *kschedpatch.io/generation[\"\']:*)
+      plain_value "${has_line##*kschedpatch.io/generation}"
+      HAS_GENERATION=${HAS_GENERATION:-${VALUE%%[!0-9a-f]*}} ;;
+  esac
+}
+
+# Which runtime the kubelet talks to, into RUNTIME.
 runtime() {
-  runtime_socket=$(sed -n 's/.*--container-runtime-endpoint=\([^ "]*\).*/\1/p' "$R/var/lib/kubelet/kubeadm-flags.env" 2>/dev/null)
-  [ -n "$runtime_socket" ] || runtime_socket=$(kubelet_setting containerRuntimeEndpoint)
-  case $runtime_socket in
-    *containerd*) printf containerd ;;
-    *crio*) printf cri-o ;;
-    *docker*) printf docker ;;
-    *) if there ctr; then printf containerd; else printf unknown; fi ;;
+  RUNTIME=''
+  if [ -r "$R/var/lib/kubelet/kubeadm-flags.env" ]; then
+    while IFS= read -r runtime_line || [ -n "$runtime_line" ]; do
+      case $runtime_line in
+        *--container-runtime-endpoint=*) RUNTIME=${runtime_line##*--container-runtime-endpoint=} && RUNTIME=${RUNTIME%%[ \"]*} ;;
+      esac
+    done <"$R/var/lib/kubelet/kubeadm-flags.env"
+  fi
+  [ -n "$RUNTIME" ] || { read_kubelet && RUNTIME=$KUBELET_RUNTIME; }
+  case $RUNTIME in
+    *containerd*) RUNTIME=containerd ;;
+    *crio*) RUNTIME=cri-o ;;
+    *docker*) RUNTIME=docker ;;
+    *) if there ctr; then RUNTIME=containerd; else RUNTIME=unknown; fi ;;
   esac
 }
 
@@ -202,33 +291,35 @@ admin_conf() {
   return 1
 }
 
-# A kubeadm that changes this node right now: its command line.
+# A kubeadm that changes this node right now: its command line, into WORK.
 kubeadm_at_work() {
+  WORK=''
   for work_file in $(grep -lsa kubeadm "$R"/proc/[0-9]*/cmdline 2>/dev/null); do
     work_words=$(tr '\000' ' ' <"$work_file" 2>/dev/null)
     work_program=${work_words%% *}
     case "${work_program##*/} $work_words" in
       "kubeadm "*" upgrade "* | "kubeadm "*" join "* | "kubeadm "*" init "* | "kubeadm "*" reset "*)
-        printf %s "$work_words"
+        WORK=$work_words
         return ;;
     esac
   done
 }
 
-# The state of a transaction, by files alone.
-txn_state() {
-  txn_run=$(txn run)
-  names_of_run "$txn_run"
+# The state of a transaction, by files alone: into STATE.
+find_state() {
+  read_line "$T/run"
+  names_of_run "$LINE"
+  STATE=locked
   if [ -e "$TAKEN" ]; then
-    printf restoring
+    STATE=restoring
   elif [ -e "$OLD" ]; then
-    if [ -e "$MANIFEST" ]; then printf switched; else printf moved; fi
+    if [ -e "$MANIFEST" ]; then STATE=switched; else STATE=moved; fi
   elif [ -e "$NEW" ]; then
-    printf armed
-  elif holds "$MANIFEST" "$(txn new)"; then
-    printf confirmed
+    STATE=armed
   else
-    printf locked
+    # Without orders nothing was switched.
+    read_line "$T/new"
+    if [ -n "$LINE" ] && holds "$MANIFEST" "$LINE"; then STATE=confirmed; fi
   fi
 }
 
@@ -238,18 +329,34 @@ dead_man_lives() {
   if has_systemd; then
     systemctl is-active --quiet "$UNIT"
   else
-    dead_man_pid=$(txn armed)
-    [ -n "$dead_man_pid" ] && kill -0 "$dead_man_pid" 2>/dev/null
+    read_line "$T/armed"
+    [ -n "$LINE" ] && kill -0 "$LINE" 2>/dev/null
   fi
 }
 
-# own_paths: what this node has of ours, a path a line; after find_manifest
+# generation_problem ID: what is wrong with its files, in words, into PROBLEM; nothing where it is intact
+generation_problem() {
+  PROBLEM=''
+  if [ ! -f "$GENERATIONS/$1/.sha256" ]; then
+    PROBLEM="$GENERATIONS/$1 is gone or not complete"
+    return
+  fi
+  problem_said=$(cd "$GENERATIONS/$1" && sha256sum -c .sha256 2>/dev/null) && return
+  problem_said=$(printf '%s\n' "$problem_said" | grep -v ': OK$' | head -n 3)
+  PROBLEM="in $GENERATIONS/$1: $problem_said"
+}
+
+# own_paths: what this node has of ours, into OWN, a path a line; after find_manifest
 own_paths() {
+  OWN=''
   for own_path in "$R/etc/kubernetes/kschedpatch" "$S" "$R/run/kschedpatch" "$R/etc/systemd/system/$UNIT" \
     "$R/etc/systemd/system/multi-user.target.wants/$UNIT" "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"; do
-    if [ -e "$own_path" ] || [ -L "$own_path" ]; then printf '%s\n' "${own_path#"$R"}"; fi
+    if [ -e "$own_path" ] || [ -L "$own_path" ]; then
+      OWN="$OWN${own_path#"$R"}
+"
+    fi
   done
 }
 
-# flush FILE: on the disk before anything relies on it
-flush() { sync "$1" 2>/dev/null || sync; }
+# flush FILE ...: on the disk before anything relies on them
+flush() { sync "$@" 2>/dev/null || sync; }

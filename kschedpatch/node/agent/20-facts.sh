@@ -4,8 +4,10 @@
 facts() {
   find_manifest
   find_live
-  emit_fact hostname "$(hostname)"
-  emit_fact node_name "$(node_name)"
+  find_host
+  emit_fact hostname "$HOST"
+  node_name
+  emit_fact node_name "$NAME"
   read_line "$R/etc/machine-id"
   emit_fact machine_id "$LINE"
   emit_fact machine "$(uname -m)"
@@ -15,7 +17,9 @@ facts() {
   for facts_tool in curl wget crictl ctr kubectl journalctl podman docker timeout; do
     if there "$facts_tool"; then emit_fact tool "$facts_tool"; fi
   done
-  emit_fact runtime "$(runtime)"
+  runtime
+  emit_fact runtime "$RUNTIME"
+  read_manifest "$MANIFEST"
   facts_manifest
   facts_live
   facts_room
@@ -23,7 +27,8 @@ facts() {
   facts_traces
   facts_asked
   facts_space
-  emit_fact kubeadm "$(kubeadm_at_work)"
+  kubeadm_at_work
+  emit_fact kubeadm "$WORK"
   [ "$arg_api" != 1 ] || facts_api
   emit_end $DONE
 }
@@ -36,11 +41,24 @@ facts_space() {
     facts_store=$(timeout 20 crictl imagefsinfo 2>/dev/null | sed -n 's/.*"mountpoint": *"\(\/[^"]*\)".*/\1/p' | tail -n 1) # after those of containers
     [ -z "$facts_store" ] || emit_fact image_store "$facts_store"
   fi
+  set --
   for facts_place in "${DIRECTORY#"$R"}" /var/lib "$facts_store"; do
-    [ -n "$facts_place" ] || continue
-    facts_df=$(df -Pk "$R$facts_place" 2>/dev/null | sed -n '2s|^.* \([0-9]\{1,\}\) \{1,\}[0-9]*% \{1,\}\(/.*\)$|\1 \2|p')
-    emit_fact free_kib "${facts_df%% *} $facts_place"
-    [ -z "$facts_df" ] || emit_fact filesystem "$(printf %s "${facts_df#* }" | tr ' ' _) $facts_place"
+    [ -z "$facts_place" ] || [ ! -e "$R$facts_place" ] || set -- "$@" "$R$facts_place"
+  done
+  # A line of names, then one for each of them: (...) 890123  13% /mnt
+  facts_df=$(df -Pk "$@" 2>/dev/null)
+  for facts_place; do
+    facts_df=${facts_df#*"$KSP_BREAK"}
+    facts_said=${facts_df%%"$KSP_BREAK"*}
+    facts_place=${facts_place#"$R"}
+    case $facts_said in *[0-9]%\ *) ;; *) continue ;; esac
+    facts_free=${facts_said%\% *}
+    facts_free=${facts_free% *}
+    facts_free=${facts_free%"${facts_free##*[! ]}"}
+    emit_fact free_kib "${facts_free##* } $facts_place"
+    facts_mount=${facts_said##*\% }
+    case $facts_mount in *\ *) facts_mount=$(printf %s "$facts_mount" | tr ' ' _) ;; esac
+    emit_fact filesystem "$facts_mount $facts_place"
   done
   for facts_file in "$UPLOADS"/*.part; do
     [ -f "$facts_file" ] || continue
@@ -64,45 +82,54 @@ facts_manifest() {
   fi
   emit_fact manifest_problem "$facts_problem"
   if [ -f "$MANIFEST" ]; then
-    facts_said=$(stat -c '%Y %a %u:%g' "$MANIFEST")
+    facts_said=$(stat -c '%s %Y %a %u:%g' "$MANIFEST")
+    facts_size=${facts_said%% *}
+    facts_said=${facts_said#* }
     emit_fact manifest_stat "${facts_said#* }"
     emit_fact manifest_time "${facts_said%% *}"
-    emit_blob manifest "$MANIFEST"
+    # One that is no larger than they are is read faster by the shell itself.
+    if [ "${facts_size:-99999}" -le 8192 ]; then emit_text manifest "$MANIFEST"; else emit_blob manifest "$MANIFEST"; fi
     facts_base
   fi
-  emit_fact control_plane_version "$(control_plane_version)"
+  if [ -f "$DIRECTORY/kube-apiserver.yaml" ]; then emit_fact control_plane_version "$(control_plane_version)"; fi
   emit_blob kubeadm_patch "$KUBEADM_PATCH"
-  facts_number=0
+  facts_others
+  for facts_file in "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"; do
+    if [ -e "$facts_file" ]; then emit_fact leftover "${facts_file##*/}"; fi
+  done
+}
+
+# Other files of the directory that speak of a scheduler.
+facts_others() {
+  set --
   for facts_file in "$DIRECTORY"/*; do
-    if [ "$facts_file" != "$MANIFEST" ] && [ "$facts_file" != "$CANARY_MANIFEST" ] && [ -f "$facts_file" ] && [ $facts_number -lt 10 ] &&
-      [ "$(($(wc -c <"$facts_file")))" -le 1048576 ] && grep -qsE 'kube-scheduler|KubeSchedulerConfiguration' "$facts_file"; then
+    if [ "$facts_file" != "$MANIFEST" ] && [ "$facts_file" != "$CANARY_MANIFEST" ] && [ -f "$facts_file" ]; then set -- "$@" "$facts_file"; fi
+  done
+  [ $# -gt 0 ] || return 0
+  facts_number=0
+  grep -lsE 'kube-scheduler|KubeSchedulerConfiguration' "$@" | while IFS= read -r facts_file; do
+    if [ $facts_number -lt 10 ] && [ -f "$facts_file" ] && [ "$(($(wc -c <"$facts_file")))" -le 1048576 ]; then
       emit_fact other "$facts_number ${facts_file#"$R"}"
       emit_blob "other-$facts_number" "$facts_file"
       facts_number=$((facts_number + 1))
     fi
-  done
-  for facts_file in "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"; do
-    if [ -e "$facts_file" ]; then emit_fact leftover "${facts_file##*/}"; fi
   done
 }
 
 # What the manifest was made from, by the hash that its own annotation names. One that kubeadm has rendered with
 # our patch in it names none: then that of the last run's manifest, with which it can be compared.
 facts_base() {
-  facts_hash=$(base_named_by "$MANIFEST")
-  if [ -z "$facts_hash" ] && grep -qs 'kschedpatch\.io/patch' "$MANIFEST"; then
+  facts_hash=$HAS_BASE
+  if [ -z "$facts_hash" ] && [ -n "$HAS_PATCH" ]; then
     facts_after=$(last_left_patched)
     [ -n "$facts_after" ] || return 0
     emit_blob kept_after "$facts_after"
     facts_hash=$(base_named_by "$facts_after")
   fi
   [ -n "$facts_hash" ] || return 0
-  for facts_file in "$REVISIONS"/*/before "$REVISIONS"/*/base; do
-    if [ -f "$facts_file" ] && holds "$facts_file" "$facts_hash"; then
-      emit_blob base "$facts_file"
-      return
-    fi
-  done
+  # All of them at once: there may be dozens.
+  facts_file=$(sha256sum "$REVISIONS"/*/before "$REVISIONS"/*/base 2>/dev/null | sed -n "/^$facts_hash  /{s/^[0-9a-f]*  //p;q;}")
+  [ -z "$facts_file" ] || emit_blob base "$facts_file"
 }
 
 # base_named_by MANIFEST
@@ -127,12 +154,10 @@ control_plane_version() {
 
 facts_live() {
   [ -n "$LIVE_PID" ] || return 0
-  facts_port=$(sed -n 's/.*--secure-port=\([0-9]*\).*/\1/p' "$MANIFEST" 2>/dev/null | tail -n 1)
-  facts_host=$(sed -n 's/.*--bind-address=\([0-9a-fA-F.:]*\).*/\1/p' "$MANIFEST" 2>/dev/null | tail -n 1)
-  case $facts_host in '' | 0.0.0.0 | ::) facts_host=127.0.0.1 ;; *:*) facts_host="[$facts_host]" ;; esac
+  case $HAS_HOST in '' | 0.0.0.0 | ::) facts_host=127.0.0.1 ;; *:*) facts_host="[$HAS_HOST]" ;; *) facts_host=$HAS_HOST ;; esac
   facts_ready=0
   for facts_path in readyz healthz; do
-    facts_said=$(answer "https://$facts_host:${facts_port:-10259}/$facts_path")
+    facts_said=$(answer "https://$facts_host:${HAS_PORT:-10259}/$facts_path")
     case $facts_said in
       ok) facts_ready=1 && break ;;
       *404* | *'not found'*) ;; # before 1.31 there is no /readyz
@@ -149,14 +174,26 @@ facts_live() {
 
 # What there is for a second scheduler: a port, memory, and how much the live one takes.
 facts_room() {
-  facts_free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' "$R/proc/meminfo" 2>/dev/null)
-  facts_used=$(sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "$R/proc/${LIVE_PID:-none}/status" 2>/dev/null)
-  [ -z "$facts_free" ] || emit_fact room "$(free_port || echo 0) $facts_free ${facts_used:-0}"
+  facts_free=$(amount_of MemAvailable "$R/proc/meminfo")
+  [ -n "$facts_free" ] || return 0
+  facts_used=''
+  if [ -n "$LIVE_PID" ]; then facts_used=$(amount_of VmRSS "$R/proc/$LIVE_PID/status"); fi
+  free_port
+  emit_fact room "${PORT:-0} $facts_free ${facts_used:-0}"
+}
+
+# amount_of KEY FILE: of a file in /proc that names amounts in kB
+amount_of() {
+  [ -r "$2" ] || return 0
+  while read -r amount_key amount_value amount_rest; do
+    if [ "$amount_key" = "$1:" ]; then printf %s "$amount_value" && return; fi
+  done <"$2"
 }
 
 facts_state() {
   [ -d "$S" ] || return 0
-  emit_fact format "$(first_line "$S/format")"
+  read_line "$S/format"
+  emit_fact format "$LINE"
   for facts_file in "$REVISIONS"/*/meta; do
     [ -f "$facts_file" ] || continue
     facts_run=${facts_file%/meta}
@@ -170,48 +207,43 @@ facts_state() {
       emit_fact objects "$facts_run $LINE"
     fi
   done
-  if [ -f "$REVISIONS/original/before" ]; then emit_blob original "$REVISIONS/original/before"; fi
+  if [ -f "$REVISIONS/original/before" ]; then emit_text original "$REVISIONS/original/before"; fi
   facts_generation
   [ -d "$T" ] || return 0
   facts_left=$(txn deadline)
   facts_lives=0
   if dead_man_lives; then facts_lives=1; fi
-  emit_fact txn "$(txn run) $(txn kind) $(txn since) $(txn_state) $((${facts_left:-0} - $(uptime_seconds))) $facts_lives $(txn who)"
+  find_state
+  emit_fact txn "$(txn run) $(txn kind) $(txn since) $STATE $((${facts_left:-0} - $(uptime_seconds))) $facts_lives $(txn who)"
 }
 
 # Are the files that the manifest points to still what was staged? hashes=none leaves it out: a binary takes
 # its time. hashes=all looks at those of kept runs as well: the way back leads to them.
 facts_generation() {
   [ "$arg_hashes" != none ] || return 0
-  facts_id=$(sed -n '/.*kschedpatch\.io\/generation["'\'']\{0,1\}:[[:space:]]*["'\'']\{0,1\}\([0-9a-f]*\).*/{s//\1/p;q;}' "$MANIFEST" 2>/dev/null)
+  facts_id=$HAS_GENERATION
   if [ -n "$facts_id" ]; then
-    facts_said=$(generation_problem "$facts_id")
-    [ -z "$facts_said" ] || emit_fact generation_problem "$facts_said"
+    generation_problem "$facts_id"
+    [ -z "$PROBLEM" ] || emit_fact generation_problem "$PROBLEM"
   fi
   [ "$arg_hashes" = all ] || return 0
   for facts_file in "$GENERATIONS"/*; do
     if [ -d "$facts_file" ] && [ "${facts_file##*/}" != "$facts_id" ]; then
       emit_step "hashing ${facts_file##*/}"
-      facts_said=$(generation_problem "${facts_file##*/}")
-      [ -z "$facts_said" ] || emit_fact kept_generation_problem "${facts_file##*/} $facts_said"
+      generation_problem "${facts_file##*/}"
+      [ -z "$PROBLEM" ] || emit_fact kept_generation_problem "${facts_file##*/} $PROBLEM"
     fi
   done
-}
-
-# generation_problem ID: in words, nothing where it is intact
-generation_problem() {
-  if [ ! -f "$GENERATIONS/$1/.sha256" ]; then
-    printf '%s is gone or not complete' "$GENERATIONS/$1"
-  else
-    problem_said=$(cd "$GENERATIONS/$1" && sha256sum -c .sha256 2>/dev/null | grep -v ': OK$' | head -n 3)
-    [ -z "$problem_said" ] || printf 'in %s: %s' "$GENERATIONS/$1" "$problem_said"
-  fi
 }
 
 # Whatever there is of ours; and of that, what a run has left that was killed: as long as one is open, it is
 # in use.
 facts_traces() {
-  own_paths | while IFS= read -r facts_file; do emit_fact trace "$facts_file"; done
+  own_paths
+  while [ -n "$OWN" ]; do
+    emit_fact trace "${OWN%%"$KSP_BREAK"*}"
+    OWN=${OWN#*"$KSP_BREAK"}
+  done
   [ ! -d "$T" ] || return 0
   for facts_file in "$GENERATIONS"/.new-* "$GENERATIONS"/.damaged-* "$S"/.stale-* "$S/ended" "$S"/.*.new \
     "$REVISIONS/.original" "$UPLOADS"; do
@@ -223,7 +255,7 @@ facts_traces() {
 facts_asked() {
   facts_images=$arg_image
   if [ "$arg_running" = 1 ] && [ -f "$MANIFEST" ]; then
-    facts_image=$(sed -n '/^ *\(- \)\{0,1\}image: *["'\'']\{0,1\}\([^"'\'' #]\{1,\}\).*/{s//\2/p;q;}' "$MANIFEST")
+    facts_image=$HAS_IMAGE
     case "
 $arg_image" in
       *"

@@ -5,40 +5,41 @@
 # The tool's directory and its format.
 open_state() {
   if [ -d "$S" ]; then
-    state_format=$(first_line "$S/format")
+    read_line "$S/format"
+    state_format=$LINE
     case $state_format in
       '' | "$STATE_FORMAT") ;;
       *) stop "$REFUSED" format "$S was written by a newer kschedpatch (format $state_format)" ;;
     esac
   fi
-  mkdir -p "$REVISIONS" && chmod 700 "$S" "$REVISIONS" || stop "$COULD_NOT" disk "can't write to $S"
+  # What is made here is root's alone by the umask; what somebody has opened since is not.
+  if [ -d "$REVISIONS" ]; then chmod 700 "$S" "$REVISIONS"; else mkdir -p "$REVISIONS"; fi || stop "$COULD_NOT" disk "can't write to $S"
   printf '%s\n' "$STATE_FORMAT" >"$S/format" || stop "$COULD_NOT" disk "can't write to $S"
 }
 
 # The dead man's script, and this one for people who are on the node without the tool. By rename: a dead
 # man of an earlier run may be reading his file right now. Only the lock's owner does it: of two
-# operators at once, one would take the other's half-written file.
+# operators at once, one would take the other's half-written file. Both came with the script (script.py).
 keep_scripts() {
-  for state_file in agent.sh restore.sh; do
-    frame_to "$S/.$state_file.new" && chmod 700 "$S/.$state_file.new" &&
-      mv -f "$S/.$state_file.new" "$S/$state_file" || return 1
-  done
+  printf %s "$KSP_RESTORE" >"$T/restore.sh" && printf %s "$KSP_SCRIPT" >"$T/agent.sh" &&
+    mv -f "$T/restore.sh" "$T/agent.sh" "$S/"
 }
 
-# lock run=... kind=... who=... extent=SECONDS, payloads: agent.sh, restore.sh
+# lock run=... kind=... who=... extent=SECONDS
 lock() {
   find_manifest
   open_state
   lock_tries=0
   until mkdir "$T" 2>/dev/null; do
     [ -d "$T" ] || stop "$COULD_NOT" disk "can't make $T"
-    [ "$(txn run)" != "$arg_run" ] || break
+    ! is_open "$arg_run" || break
     lock_tries=$((lock_tries + 1))
     if [ $lock_tries -gt 2 ] || ! lock_is_stale; then
       emit_fact owner_run "$(txn run)"
       emit_fact owner "$(txn who)"
       emit_fact since "$(txn since)"
-      emit_fact state "$(txn_state)"
+      find_state
+      emit_fact state "$STATE"
       lock_until=$(txn deadline)
       emit_fact deadline_in $((${lock_until:-0} - $(uptime_seconds)))
       stop "$LOCKED" locked "another run holds this node"
@@ -46,12 +47,12 @@ lock() {
     emit_fact took_over "$(txn run)"
     # One of two who find it stale moves it away; the other finds the winner's lock.
     mv "$T" "$S/.stale-$arg_run" 2>/dev/null && rm -rf "$S/.stale-$arg_run"
+    # Not where that one was.
+    find_manifest
   done
-  # Not where a stale one was.
-  find_manifest
   {
     printf '%s\n' "$arg_kind" >"$T/kind" && printf '%s\n' "$arg_who" >"$T/who" &&
-      date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && boot_id >"$T/boot" &&
+      date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && read_boot_id && printf '%s\n' "$LINE" >"$T/boot" &&
       printf '%s\n' "$DIRECTORY" "$LOGS" >"$T/place" &&
       set_deadline && printf '%s\n' "$arg_run" >"$T/run" && # what has no run is half made
       keep_scripts
@@ -64,7 +65,8 @@ lock() {
 
 # Nobody's: its time is over (or the node was rebooted), nothing is switched, and no dead man is at it.
 lock_is_stale() {
-  case $(txn_state) in
+  find_state
+  case $STATE in
     moved | switched | restoring) return 1 ;;
   esac
   ! dead_man_lives || return 1
@@ -74,8 +76,8 @@ lock_is_stale() {
     return 0
   }
   lock_until=$(txn deadline)
-  [ "$(txn boot)" != "$(boot_id)" ] || [ "$(uptime_seconds)" -ge "${lock_until:-0}" ] || return 1
-  names_of_run "$(txn run)" # those of txn_state are its subshell's
+  read_boot_id
+  [ "$(txn boot)" != "$LINE" ] || [ "$(uptime_seconds)" -ge "${lock_until:-0}" ] || return 1
   rm -f "$NEW" "$DIRECTORY"/.kschedpatch-*.canary "$CANARY_MANIFEST"
 }
 
@@ -96,7 +98,8 @@ set_deadline() {
 renew() {
   mine
   set_deadline 2>/dev/null || stop "$COULD_NOT" disk "can't write $T/deadline"
-  emit_fact state "$(txn_state)"
+  find_state
+  emit_fact state "$STATE"
   emit_end "$DONE"
 }
 
@@ -107,8 +110,8 @@ unlock() {
     return
   fi
   find_manifest
-  names_of_run "$arg_run"
-  case $(txn_state) in
+  find_state
+  case $STATE in
     locked | armed) ;;
     *) stop "$REFUSED" switched "the manifest is switched: confirm or restore it" ;;
   esac

@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # stage: what the manifest will point to, in a directory that never changes once it is there.
 
-# stage run=... [generation=ID file=MODE:SHA256:NAME ...], payloads: manifest, patch, base, the files in order.
+# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...], payloads: manifest, patch, base, the files in order.
 # The base is empty where it is the manifest that stands there, or kept already.
 stage() {
   mine
-  frame_to "$T/planned" && frame_to "$T/patch.yaml" && frame_to "$T/base" || stop "$COULD_NOT" disk "can't write to $T"
+  frame_to "$T/after" && frame_to "$T/patch.yaml" && frame_to "$T/base" || stop "$COULD_NOT" disk "can't write to $T"
   if [ -n "$arg_generation" ]; then
     stage_generation
     printf '%s\n' "$arg_generation" >"$T/generation" || stop "$COULD_NOT" disk "can't write to $T"
@@ -16,29 +16,9 @@ stage() {
 stage_generation() {
   stage_target=$GENERATIONS/$arg_generation
   stage_scratch=$GENERATIONS/.new-$arg_run
-  rm -rf "$stage_scratch"
-  mkdir -p "$stage_scratch" || stop "$COULD_NOT" disk "can't make $stage_scratch"
-  # The scheduler may run as another user than root: directories are open, files have their own modes.
-  chmod 755 "${GENERATIONS%/*}" "$GENERATIONS" "$stage_scratch"
-  true >"$stage_scratch/.sha256"
-  # No pipe: a loop behind one could not end the verb.
-  stage_rest=$arg_file
-  while [ -n "$stage_rest" ]; do
-    stage_item=${stage_rest%%
-*}
-    stage_rest=${stage_rest#*
-}
-    stage_mode=${stage_item%%:*}
-    stage_item=${stage_item#*:}
-    stage_hash=${stage_item%%:*}
-    stage_name=${stage_item#*:}
-    emit_step "receiving $stage_name"
-    frame_to "$stage_scratch/$stage_name" || stage_failed "can't write $stage_name: no space?"
-    holds "$stage_scratch/$stage_name" "$stage_hash" || stage_failed "$stage_name arrived damaged"
-    chmod "$stage_mode" "$stage_scratch/$stage_name" || stage_failed "can't set the mode of $stage_name"
-    printf '%s  %s\n' "$stage_hash" "$stage_name" >>"$stage_scratch/.sha256" || stage_failed "can't write $stage_name: no space?"
-    flush "$stage_scratch/$stage_name"
-  done
+  [ ! -e "$stage_scratch" ] || rm -rf "$stage_scratch"
+  stage_directories || stop "$COULD_NOT" disk "can't make $stage_scratch"
+  stage_receive
   if [ -d "$stage_target" ]; then
     if cmp -s "$stage_target/.sha256" "$stage_scratch/.sha256" &&
       (cd "$stage_target" && sha256sum -c .sha256 >/dev/null 2>&1); then
@@ -49,8 +29,54 @@ stage_generation() {
     mv "$stage_target" "$GENERATIONS/.damaged-$arg_run" || stage_failed "can't replace $stage_target"
   fi
   mv "$stage_scratch" "$stage_target" || stage_failed "can't make $stage_target"
-  rm -rf "$GENERATIONS/.damaged-$arg_run"
+  [ ! -e "$GENERATIONS/.damaged-$arg_run" ] || rm -rf "$GENERATIONS/.damaged-$arg_run"
   flush "$GENERATIONS"
+}
+
+# The scheduler may run as another user than root: directories are open, files have their own modes.
+stage_directories() {
+  if [ -d "$GENERATIONS" ]; then chmod 755 "${GENERATIONS%/*}" "$GENERATIONS"; fi &&
+    (umask 022 && mkdir -p "$stage_scratch")
+}
+
+# All of them; then, by one process each for all: is it what was sent, its mode, and onto the disk.
+stage_receive() {
+  stage_hashes='' stage_modes=''
+  set --
+  # No pipe: a loop behind one could not end the verb.
+  stage_rest=$arg_file
+  while [ -n "$stage_rest" ]; do
+    stage_item=${stage_rest%%"$KSP_BREAK"*}
+    stage_rest=${stage_rest#*"$KSP_BREAK"}
+    stage_name=${stage_item#*:*:*:}
+    emit_step "receiving $stage_name"
+    stage_modes=$stage_modes${stage_item%%:*}$KSP_BREAK
+    stage_item=${stage_item#*:}
+    stage_hashes="$stage_hashes${stage_item%%:*}  $stage_name$KSP_BREAK"
+    stage_item=${stage_item#*:}
+    stage_file "${stage_item%%:*}" || stage_failed "can't write $stage_name: no space?"
+    set -- "$@" "$stage_scratch/$stage_name"
+  done
+  printf %s "$stage_hashes" >"$stage_scratch/.sha256" || stage_failed "can't write $stage_scratch: no space?"
+  stage_said=$(cd "$stage_scratch" && sha256sum -c .sha256 2>/dev/null)
+  case $stage_said in
+    *": FAILED"*)
+      stage_said=${stage_said%%": FAILED"*}
+      stage_name=${stage_said##*"$KSP_BREAK"}
+      stage_failed "$stage_name arrived damaged" ;;
+  esac
+  for stage_path; do
+    stage_mode=${stage_modes%%"$KSP_BREAK"*}
+    stage_modes=${stage_modes#*"$KSP_BREAK"}
+    stage_name=${stage_path##*/}
+    chmod "$stage_mode" "$stage_path" || stage_failed "can't set the mode of $stage_name"
+  done
+  flush "$@" "$stage_scratch/.sha256" "$stage_scratch"
+}
+
+# stage_file SIZE: the next frame as the file stage_name
+stage_file() {
+  frame_to "$stage_scratch/$stage_name"
 }
 
 stage_failed() {
@@ -62,12 +88,16 @@ stage_failed() {
 # back to what a run brought that failed.
 prune_generations() {
   prune_kept=''
+  read_manifest "$MANIFEST"
   for prune_path in "$REVISIONS"/*/outcome; do
-    grep -qsE '^(confirmed|open)$' "$prune_path" && prune_kept="$prune_kept ${prune_path%/outcome}/after"
+    read_line "$prune_path"
+    case $LINE in confirmed | open) prune_kept="$prune_kept ${prune_path%/outcome}/after" ;; esac
   done
   for prune_path in "$GENERATIONS"/* "$GENERATIONS"/.new-* "$GENERATIONS"/.damaged-*; do
     [ -d "$prune_path" ] || continue
     prune_id=${prune_path##*/}
+    # What this very run has brought, and is confirmed.
+    if [ "$prune_id" = "$HAS_GENERATION" ]; then continue; fi
     # kubeadm may render a manifest that names it: see 42-persist.sh.
     grep -qsF "$prune_id" "$MANIFEST" "$KUBEADM_PATCH" "$DIRECTORY"/.kschedpatch-* "$REVISIONS"/*/before $prune_kept || rm -rf "$prune_path"
   done

@@ -134,7 +134,8 @@ import() {
     rm -f "$import_file"
     stop "$COULD_NOT" damaged "the archive arrived damaged"
   fi
-  case $(runtime) in
+  runtime
+  case $RUNTIME in
     cri-o) set -- podman load -i "$import_file" ;;
     docker) set -- docker load -i "$import_file" ;;
     *) set -- ctr -n k8s.io images import "$import_file" ;;
@@ -170,7 +171,8 @@ hold() {
 }
 
 hold_it() {
-  if [ "$(runtime)" != containerd ] || ! there ctr || ! there crictl; then
+  runtime
+  if [ "$RUNTIME" != containerd ] || ! there ctr || ! there crictl; then
     echo no
   elif is_pinned; then
     echo already

@@ -6,19 +6,22 @@ arm() {
   mine
   find_live
   [ ! -L "$MANIFEST" ] && [ -f "$MANIFEST" ] || stop "$FOREIGN" foreign "$MANIFEST is gone or no plain file"
-  holds "$MANIFEST" "$arg_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
-  holds "$T/planned" "$arg_new" || stop "$COULD_NOT" disk "the planned manifest arrived damaged"
+  all_hold "$arg_old" "$MANIFEST" "$arg_new" "$T/after" || {
+    holds "$MANIFEST" "$arg_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+    stop "$COULD_NOT" disk "the planned manifest arrived damaged"
+  }
   back_up
-  # Mode and owner as the old one's, and its label where there are labels; then on the disk, read back.
-  rm -f "$NEW"
-  {
-    (umask 077 && cat "$T/planned" >"$NEW") && chmod "$(stat -c %a "$MANIFEST")" "$NEW" &&
-      chown "$(stat -c %u:%g "$MANIFEST")" "$NEW"
-  } 2>/dev/null || arm_failed disk "can't write $NEW"
+  # Mode and owner as the old one's, and its label where there are labels.
+  [ ! -e "$NEW" ] || rm -f "$NEW"
+  { cp -p "$MANIFEST" "$NEW" && cat "$T/after" >"$NEW"; } 2>/dev/null || arm_failed disk "can't write $NEW"
   if there chcon && [ -d /sys/fs/selinux ]; then chcon --reference="$MANIFEST" "$NEW" 2>/dev/null; fi
-  flush "$NEW"
-  holds "$NEW" "$arg_new" || arm_failed disk "$NEW is not what was written"
   write_orders || arm_failed disk "can't write to $T"
+  # The power may go from here on: on the disk is what he needs who brings the old manifest back.
+  keep_back_up "$NEW" "$T/run" "$T/old" "$T/new" "$T/boot" "$T/manifest" "$S/restore.sh"
+  all_hold "$arg_old" "$backup/before" "$arg_new" "$NEW" || {
+    holds "$backup/before" "$arg_old" || backup_failed "the backup is not what was written"
+    arm_failed disk "$NEW is not what was written"
+  }
   start_dead_man
   emit_fact uid "$LIVE_UID"
   emit_end "$DONE"
@@ -30,22 +33,24 @@ arm_failed() {
   stop "$COULD_NOT" "$1" "$2; nothing was changed"
 }
 
-# The manifest as it stands, read back; and once, for ever, what stood there before the first patch.
+# The manifest as it stands; and once, for ever, what stood there before the first patch.
 back_up() {
-  backup=$REVISIONS/$arg_run
+  backup=$REVISIONS/$arg_run backup_first=''
+  read_manifest "$MANIFEST"
+  if [ ! -f "$REVISIONS/original/before" ] && [ -z "$HAS_MARK" ]; then backup_first=$REVISIONS/.original; fi
+  set -- "$T/after" "$T/patch.yaml"
+  [ ! -s "$T/base" ] || set -- "$@" "$T/base"
   {
-    mkdir -p "$backup" && cat "$MANIFEST" >"$backup/before" && cat "$T/planned" >"$backup/after" &&
-      cat "$T/patch.yaml" >"$backup/patch.yaml" && { [ ! -s "$T/base" ] || cat "$T/base" >"$backup/base"; } && write_meta >"$backup/meta" && echo open >"$backup/outcome"
+    mkdir -p "$backup" ${backup_first:+"$backup_first"} && cp "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
+      write_meta >"$backup/meta" && echo open >"$backup/outcome" &&
+      { [ -z "$backup_first" ] || cp "$backup/before" "$backup/meta" "$backup_first/"; }
   } 2>/dev/null || backup_failed "can't write to $backup"
-  if [ ! -f "$REVISIONS/original/before" ] && ! grep -qs 'kschedpatch\.io/base' "$MANIFEST"; then
-    {
-      mkdir -p "$REVISIONS/.original" && cat "$MANIFEST" >"$REVISIONS/.original/before" &&
-        write_meta >"$REVISIONS/.original/meta" && flush "$REVISIONS/.original/before" &&
-        mv "$REVISIONS/.original" "$REVISIONS/original"
-    } 2>/dev/null || backup_failed "can't write to $REVISIONS"
-  fi
-  flush "$backup/before"
-  holds "$backup/before" "$arg_old" || backup_failed "the backup is not what was written"
+}
+
+# keep_back_up FILE ...: it comes onto the disk, and these files with it.
+keep_back_up() {
+  flush "$@" "$backup/before" ${backup_first:+"$backup_first/before"}
+  [ -z "$backup_first" ] || mv "$backup_first" "$REVISIONS/original" 2>/dev/null || backup_failed "can't write to $REVISIONS"
 }
 
 # note run=... outcome=open|settled|gone [old=... new=... patch=... reason=...], payload: the ledger of the
@@ -64,6 +69,8 @@ note() {
     find_live
     holds "$MANIFEST" "$arg_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
     back_up
+    keep_back_up
+    holds "$backup/before" "$arg_old" || backup_failed "the backup is not what was written"
   fi
   rm -f "$note_kept/objects"
   if [ "$arg_outcome" != gone ]; then
@@ -89,19 +96,20 @@ backup_failed() {
 }
 
 write_meta() {
+  meta_stat=$(stat -c '%a %u:%g' "$MANIFEST")
   printf '%s=%s\n' run "$arg_run" kind "$(txn kind)" when "$(date +%s)" who "$(txn who)" reason "$arg_reason" \
     patch "$arg_patch" before "$arg_old" after "$arg_new" generation "$(txn generation)" uid "$LIVE_UID" \
-    mode "$(stat -c %a "$MANIFEST")" owner "$(stat -c %u:%g "$MANIFEST")"
+    mode "${meta_stat% *}" owner "${meta_stat#* }"
 }
 
 # All that restore.sh needs. The manifest's path comes last: without it there is nothing to restore.
 write_orders() {
   {
     printf '%s\n' "$arg_old" >"$T/old" && printf '%s\n' "$arg_new" >"$T/new" &&
-      printf '%s\n' "$LIVE_UID" >"$T/uid" && boot_id >"$T/boot" && set_deadline &&
-      mkdir -p "$R/run/kschedpatch" && true >"$R/run/kschedpatch/$arg_run" && rm -f "$T/armed" &&
-      printf '%s\n' "$MANIFEST" >"$T/manifest"
-  } 2>/dev/null && flush "$T/manifest"
+      printf '%s\n' "$LIVE_UID" >"$T/uid" && read_boot_id && printf '%s\n' "$LINE" >"$T/boot" && set_deadline &&
+      { [ -d "$R/run/kschedpatch" ] || mkdir -p "$R/run/kschedpatch"; } && true >"$R/run/kschedpatch/$arg_run" &&
+      { [ ! -e "$T/armed" ] || rm -f "$T/armed"; } && printf '%s\n' "$MANIFEST" >"$T/manifest"
+  } 2>/dev/null
 }
 
 # A service, not a timer: timers lose their count with a reload or a reboot. At boot it comes before the
@@ -109,7 +117,7 @@ write_orders() {
 start_dead_man() {
   if has_systemd; then
     dead_man_unit >"$R/etc/systemd/system/$UNIT" 2>/dev/null && systemctl daemon-reload &&
-      systemctl enable --quiet "$UNIT" 2>/dev/null && systemctl start "$UNIT" 2>/dev/null ||
+      systemctl enable --quiet "$UNIT" 2>/dev/null && flush "$R/etc/systemd/system/$UNIT" && systemctl start "$UNIT" 2>/dev/null ||
       arm_failed dead-man "systemd does not start $UNIT"
   else
     setsid sh "$S/restore.sh" watch </dev/null >/dev/null 2>&1 3<&- &
@@ -117,8 +125,8 @@ start_dead_man() {
   arm_tries=0
   until dead_man_lives; do
     arm_tries=$((arm_tries + 1))
-    [ $arm_tries -le 330 ] || arm_failed dead-man "the dead man was started but does not count"
-    sleep 0.03
+    [ $arm_tries -le 1000 ] || arm_failed dead-man "the dead man was started but does not count"
+    sleep 0.01
   done
   # Starting took its time: the count begins when he is seen.
   set_deadline
@@ -169,24 +177,28 @@ forget_unit() {
 switch() {
   mine
   trap '' HUP INT PIPE TERM
-  case $(txn_state) in
+  find_state
+  case $STATE in
     switched)
       emit_end "$DONE" # called again after a cut
       return ;;
     armed) ;;
-    *) stop "$REFUSED" state "the transaction is $(txn_state), not armed" ;;
+    *) stop "$REFUSED" state "the transaction is $STATE, not armed" ;;
   esac
   dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
-  switch_work=$(kubeadm_at_work)
-  [ -z "$switch_work" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $switch_work"
+  kubeadm_at_work
+  [ -z "$WORK" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $WORK"
+  switch_old=$(txn old)
   who_leads
   find_live
   remember_logs || stop "$COULD_NOT" disk "can't write to $T"
   # Whoever looks after the dead man has acted finds no transaction any more.
   cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null
   # Compare and swap: the hashes right before the rename, and the moved file's right after it.
-  holds "$NEW" "$(txn new)" || stop "$FOREIGN" foreign "$NEW is not what was staged"
-  holds "$MANIFEST" "$(txn old)" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+  all_hold "$(txn new)" "$NEW" "$switch_old" "$MANIFEST" || {
+    holds "$MANIFEST" "$switch_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
+    stop "$FOREIGN" foreign "$NEW is not what was staged"
+  }
   now && switch_start=$NOW
   if [ "$arg_in_place" = 1 ]; then
     mv -f "$NEW" "$MANIFEST" || stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
@@ -199,7 +211,7 @@ switch() {
     go_on "$switch_heir"
     stop "$COULD_NOT" rename "can't rename in $DIRECTORY; nothing was changed"
   }
-  if ! holds "$OLD" "$(txn old)"; then
+  if ! holds "$OLD" "$switch_old"; then
     # Somebody wrote it in that very moment: theirs, and back it goes.
     mv -f "$OLD" "$MANIFEST"
     go_on "$switch_heir"
@@ -215,7 +227,7 @@ switch() {
   now && emit_fact ended_cs $((NOW - switch_start))
   # A holder that may still be alive keeps its lease.
   if [ -z "$LIVE_PID" ] || [ -d "$R/proc/$LIVE_PID" ]; then switch_holder=''; fi
-  settle_lease 3<&- >/dev/null 2>&1 &
+  [ -z "$arg_lease" ] || settle_lease 3<&- >/dev/null 2>&1 &
   # The pod's sandbox ends last, and the kubelet makes a successor that comes too soon wait for 10 s more.
   switch_rest=2 switch_tries=0
   while [ $switch_tries -lt 350 ] && sandbox_of "$LIVE_UID"; do
@@ -240,14 +252,17 @@ switch() {
     switch_tries=$((switch_tries + 1))
     sleep 0.1
   done
-  emit_fact buried "$(first_line "$T/buried")"
+  read_line "$T/buried"
+  emit_fact buried "$LINE"
   emit_end "$DONE"
 }
 
 # Before anything is touched: who of this node leads? An identity names the host, not the process, so the
 # processes' own logs decide whose it is. Where the old scheduler leads, the canary is its heir.
 who_leads() {
-  rm -f "$T/handed" "$T/asked" "$T/buried" "$T/canary-holder"
+  for leads_file in "$T/handed" "$T/asked" "$T/buried" "$T/canary-holder"; do
+    [ ! -e "$leads_file" ] || rm -f "$leads_file"
+  done
   switch_holder='' switch_heir=''
   leads_said=$(own_holder) || return 0
   POD=$CANARY

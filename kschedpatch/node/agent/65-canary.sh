@@ -2,11 +2,12 @@
 # canary: the planned scheduler as a second static pod, a standby on the live one's lease. And how the
 # lease goes from one process to the next without anybody waiting for it.
 
-# The first port that nobody listens on. Below the ranges of NodePorts and of outgoing connections.
+# The first port that nobody listens on, into PORT. Below the ranges of NodePorts and of outgoing connections.
 free_port() {
-  for port_free in 10269 10270 10271 10272 10273 10274 10275 10276 10277 10278 10279; do
-    listens $port_free || { printf %s $port_free && return 0; }
+  for PORT in 10269 10270 10271 10272 10273 10274 10275 10276 10277 10278 10279; do
+    listens "$PORT" || return 0
   done
+  PORT=''
   return 1
 }
 
@@ -14,7 +15,8 @@ free_port() {
 # configuration (empty: the planned one). Ends when it is proven, or gone again.
 canary() {
   mine
-  [ "$(txn_state)" = armed ] || stop "$REFUSED" state "the transaction is $(txn_state), not armed"
+  find_state
+  [ "$STATE" = armed ] || stop "$REFUSED" state "the transaction is $STATE, not armed"
   dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
   # One that a former run could not take away: its successor of the same name would have to wait.
   if [ -e "$CANARY_MANIFEST" ]; then
@@ -44,8 +46,10 @@ canary() {
 
 # A port; and a place among the node's pods: the kubelet would evict one for it, critical as it is.
 canary_room() {
-  arg_port=$(free_port) || stop "$COULD_NOT" room "no port from 10269 to 10279 is free for the canary"
-  room_most=$(kubelet_setting maxPods)
+  free_port || stop "$COULD_NOT" room "no port from 10269 to 10279 is free for the canary"
+  arg_port=$PORT
+  read_kubelet
+  room_most=$KUBELET_PODS
   there crictl || return 0
   room_pods=$(timeout 10 crictl pods -q --state Ready 2>/dev/null | wc -l)
   [ "$((room_pods))" -lt "${room_most:-110}" ] ||
@@ -107,8 +111,9 @@ lease_holder() {
 # own_holder: the identity in the lease, if it is of a process on this node
 own_holder() {
   own_said=$(lease_holder) || return 1
+  find_host
   case $own_said in
-    "$(hostname)_"*) printf %s "${own_said%% *}" ;;
+    "${HOST}_"*) printf %s "${own_said%% *}" ;;
     *) return 1 ;;
   esac
 }

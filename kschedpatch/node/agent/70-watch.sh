@@ -8,7 +8,8 @@ watch() {
   mine_or_ended
   watch_before=$(first_line "$WATCH/uid")
   watch_cursor=$(first_line "$WATCH/cursor")
-  watch_name=$POD-$(node_name)
+  node_name
+  watch_name=$POD-$NAME
   watch_file=${MANIFEST##*/}
   if [ "$POD" = "$CANARY" ]; then watch_file=${CANARY_MANIFEST##*/}; fi
   now && watch_start=$NOW watch_said='' watch_ready='' watch_pid='' watch_looked=0 watch_asked=0 watch_told=0
@@ -198,7 +199,7 @@ watch_event_signs() {
   watch_asked=$watch_age
   there kubectl || return 0
   watch_since=$(date -u -r "$WATCH/switched" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null) || return 0
-  kubectl_within 4 --request-timeout=3s -n kube-system get events "--field-selector=type=Warning,involvedObject.name=$POD-$(node_name)" \
+  kubectl_within 4 --request-timeout=3s -n kube-system get events "--field-selector=type=Warning,involvedObject.name=$watch_name" \
     -o 'jsonpath={range .items[*]}{.lastTimestamp} {.involvedObject.uid} {.reason} {.message}{"\n"}{end}' 2>/dev/null |
     tail -n 200 2>/dev/null >"$WATCH/events"
   while read -r watch_when watch_uid watch_reason watch_line; do

@@ -1,6 +1,22 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # confirm, finish, restore: how a transaction ends.
 
+# stands run=...: before any node is confirmed: is what was proven still all there? Of what a scheduler has read
+# at its start it says nothing when it is gone, and the next start would be in vain. The operator is alive.
+stands() {
+  mine
+  find_state
+  [ "$STATE" = switched ] || [ "$STATE" = confirmed ] || stop "$TOO_LATE" state "the transaction is $STATE, not switched"
+  holds "$MANIFEST" "$(txn new)" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
+  read_line "$T/generation"
+  if [ -n "$LINE" ]; then
+    generation_problem "$LINE"
+    [ -z "$PROBLEM" ] || stop "$FOREIGN" damaged "a file that the new manifest points to is no longer what was staged: $PROBLEM"
+  fi
+  set_deadline 2>/dev/null || stop "$COULD_NOT" disk "can't write $T/deadline"
+  emit_end "$DONE"
+}
+
 # confirm run=...: whoever removes the token first decides; the dead man takes it by a rename
 confirm() {
   if ! is_open "$arg_run"; then
@@ -9,12 +25,13 @@ confirm() {
     stop "$TOO_LATE" "${confirm_outcome:-gone}" "the dead man has ended the transaction already"
   fi
   mine
-  case $(txn_state) in
+  find_state
+  case $STATE in
     confirmed)
       emit_end "$DONE" # called again after a cut
       return ;;
     switched) ;;
-    *) stop "$TOO_LATE" state "the transaction is $(txn_state), not switched" ;;
+    *) stop "$TOO_LATE" state "the transaction is $STATE, not switched" ;;
   esac
   # Whatever was written over ours is not what was proven.
   holds "$MANIFEST" "$(txn new)" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
@@ -29,20 +46,22 @@ finish() {
     return
   fi
   mine
-  case $(txn_state) in
+  find_state
+  case $STATE in
     confirmed | locked) ;;
-    *) stop "$REFUSED" state "the transaction is $(txn_state): confirm or restore it first" ;;
+    *) stop "$REFUSED" state "the transaction is $STATE: confirm or restore it first" ;;
   esac
   printf '%s\n' "$arg_outcome" 2>/dev/null >"$REVISIONS/$arg_run/outcome"
-  # With what earlier runs could not take away; there is only one at a time.
-  rm -f "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST"
+  # What earlier runs could not take away (there is only one at a time), uploads that were cut off and never taken up
+  # again, and what runs have left that were killed in the middle of these steps.
+  set --
+  for finish_file in "$DIRECTORY"/.kschedpatch-* "$CANARY_MANIFEST" "$UPLOADS" "$S"/.stale-* "$REVISIONS/.original" "$S"/.*.new; do
+    if [ -e "$finish_file" ] || [ -L "$finish_file" ]; then set -- "$@" "$finish_file"; fi
+  done
+  [ $# = 0 ] || rm -rf "$@"
   prune_revisions
   prune_generations
   prune_pins
-  # Of uploads that were cut off and never taken up again.
-  [ ! -d "$UPLOADS" ] || rm -rf "$UPLOADS"
-  # Of runs that were killed in the middle of these steps.
-  rm -rf "$S"/.stale-* "$S"/.*.new "$REVISIONS/.original"
   end_transaction
   emit_end "$DONE"
 }
@@ -50,15 +69,17 @@ finish() {
 # In one step, and the dead man goes home by himself when it is gone: whatever kills this verb, either
 # there is no transaction, or there is one and he who ends it.
 end_transaction() {
-  rm -rf "$S/ended"
-  mv "$T" "$S/ended" && rm -rf "$S/ended"
-  rm -f "$R/run/kschedpatch/$arg_run"
+  [ ! -e "$S/ended" ] || rm -rf "$S/ended"
+  mv "$T" "$S/ended" && rm -rf "$S/ended" "$R/run/kschedpatch/$arg_run"
   # The next run's, if it is there already, stays.
   [ -d "$T" ] || forget_unit
 }
 
 # The newest are kept, what stood there first, and every run whose manifest is in use.
 prune_revisions() {
+  prune_count=0
+  for prune_path in "$REVISIONS"/[0-9]*; do prune_count=$((prune_count + 1)); done
+  [ $prune_count -gt $KEEP ] || return 0
   prune_now=$(hash_of "$MANIFEST")
   prune_count=0
   # Ids sort by time.
@@ -102,7 +123,8 @@ restore() {
     sh "$S/restore.sh" now </dev/null >/dev/null 2>&1 3<&-
   fi
   if is_open "$arg_run"; then
-    case $(txn_state) in
+    find_state
+    case $STATE in
       # A read-only disk: the lock can't be taken away, and that is all there is to take away. Not so
       # where the dead man shows a copy in memory (his last resort): the token lies below it.
       armed | locked)

@@ -5,14 +5,16 @@
 purge() {
   mine
   trap '' HUP INT PIPE TERM
-  [ "$(txn_state)" = locked ] || stop "$REFUSED" state "the transaction is $(txn_state), not locked"
+  find_state
+  [ "$STATE" = locked ] || stop "$REFUSED" state "the transaction is $STATE, not locked"
   [ ! -e "$R/run/kschedpatch/bound" ] || stop "$REFUSED" state "a copy of the manifests lies over $DIRECTORY"
-  purge_work=$(kubeadm_at_work)
-  [ -z "$purge_work" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $purge_work"
+  kubeadm_at_work
+  [ -z "$WORK" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $WORK"
   [ -f "$MANIFEST" ] || stop "$REFUSED" missing "$MANIFEST is gone: what is kept here may be all there is of it"
   purge_needed=$(manifest_of_ours)
   [ -z "$purge_needed" ] || stop "$REFUSED" in-use "$purge_needed is patched, or names files of ours"
-  purge_paths=$(own_paths)
+  own_paths
+  purge_paths=$OWN
   purge_manifests
   purge_unit
   purge_pins
@@ -24,9 +26,9 @@ purge() {
   done
   # As at the end of every transaction, in one step: half of a lock would be neither one nor none.
   mv "$T" "$S/ended" && rm -rf "$S"
-  purge_left=$(own_paths)
-  if [ -n "$purge_left" ]; then
-    emit_lines left "$purge_left"
+  own_paths
+  if [ -n "$OWN" ]; then
+    emit_lines left "$OWN"
     stop "$COULD_NOT" disk "not everything could be taken away"
   fi
   emit_lines gone "$purge_paths"

@@ -46,7 +46,7 @@ ksp_main() {
       return 2 ;;
   esac
   if [ $# = 1 ]; then
-    KSP_USER=$(id -u)
+    KSP_USER=${KSP_USER:-$(id -u)}
     serve ksp_main
     return
   fi
@@ -58,10 +58,9 @@ ksp_main() {
   case $arg_run in *[!0-9a-zA-Z-]*) stop "$REFUSED" usage "no run has this id" ;; esac
   case $arg_sha256 in *[!0-9a-f]*) stop "$REFUSED" usage "this is no hash" ;; esac
   [ "${KSP_USER:-$(id -u)}" = 0 ] || [ -n "$R" ] || stop "$REFUSED" root "root's rights are needed on the node"
-  umask 077
   case $ksp_verb in
     facts | kept | lock | renew | unlock | pull | offer | upload | import | hold | stage | persist | note | preflight | arm | canary | \
-      switch | watch | confirm | finish | restore | api | inspect | purge) "$ksp_verb" ;;
+      switch | watch | stands | confirm | finish | restore | api | inspect | purge) "$ksp_verb" ;;
     *) stop "$REFUSED" usage "unknown verb $ksp_verb" ;;
   esac
 }
@@ -85,7 +84,8 @@ by_hand() {
   fi
   arg_run=$(txn run)
   hand_until=$(txn deadline)
-  echo "open transaction $arg_run ($(txn kind), by $(txn who)): $(txn_state), $((${hand_until:-0} - $(uptime_seconds))) s until the old manifest goes back by itself"
+  find_state
+  echo "open transaction $arg_run ($(txn kind), by $(txn who)): $STATE, $((${hand_until:-0} - $(uptime_seconds))) s until the old manifest goes back by itself"
   if [ "$1" = status ]; then
     if dead_man_lives; then echo "the dead man counts"; else echo "the dead man does NOT run"; fi
     return 0

@@ -2,8 +2,8 @@
 # (a call has its own mark, in a process of its own; and what is read twice is not written)
 # How the script on a node talks with the operator: frames in, records out.
 #
-# In:  a decimal length on a line and exactly that many bytes, once for every payload. `read` takes
-#      single bytes from a pipe, and dd is told to take full blocks: nothing is read ahead, what
+# In:  a decimal length on a line, exactly that many bytes and a line break, once for every payload. `read`
+#      takes single bytes from a pipe, and dd is told to take full blocks: nothing is read ahead, what
 #      follows a frame is still there for the next one.
 # Out: records behind the call's mark, KSP_MARK, that the loader has set.
 #
@@ -15,6 +15,7 @@
 
 frames_open() {
   exec 3<&0 </dev/null
+  umask 077
   KSP_FRAMES=0
   [ -n "${KSP_DD:-}" ] || learn_dd
 }
@@ -28,7 +29,7 @@ KSP_BREAK='
 # of its payloads does not begin with that mark, and is never taken for a request: it ends the shell.
 serve() {
   serve_main=$1
-  learn_dd
+  [ -n "${KSP_DD:-}" ] || learn_dd
   while IFS= read -r serve_line; do
     case $serve_line in
       "$KSP_MARK "*) ;;
@@ -51,7 +52,7 @@ serve() {
   done
 }
 
-# What this node's dd can do; asked once, by the shell that serves.
+# What this node's dd can do; asked once, by the shell that serves, unless the loader knows already.
 learn_dd() {
   if dd if=/dev/null of=/dev/null iflag=fullblock status=none 2>/dev/null; then
     KSP_DD=quiet
@@ -87,17 +88,22 @@ frame_bytes() {
 # leaves no file and fails.
 frame_to() {
   if [ -e "$1" ] || [ -L "$1" ]; then rm -f -- "$1" || return 1; fi
+  if frame_begins && frame_bytes "$frame_length" >"$1" && frame_is_whole; then return 0; fi
+  rm -f -- "$1"
+  return 1
+}
+
+# The length of the next frame, into frame_length.
+frame_begins() {
   IFS= read -r frame_length <&3 || return 1
   case $frame_length in
     '' | *[!0-9]* | ?????????????*) return 1 ;;
   esac
-  if (umask 077 && frame_bytes "$frame_length" >"$1") &&
-    [ "$(($(wc -c <"$1")))" = "$frame_length" ]; then
-    KSP_FRAMES=$((${KSP_FRAMES:-0} + 1))
-    return 0
-  fi
-  rm -f -- "$1"
-  return 1
+}
+
+# The line break behind it says that all of its bytes were there: dd is content with fewer.
+frame_is_whole() {
+  IFS= read -r frame_end <&3 && [ -z "$frame_end" ] && KSP_FRAMES=$((KSP_FRAMES + 1))
 }
 
 # emit_record TEXT: one record; line breaks and other controls become blanks. Another process is started only

@@ -24,7 +24,7 @@ hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
 note() { printf '%s %s\n' "$(date '+%F %T')" "$*" 2>/dev/null >>"$S/revisions/$run/log"; } 2>/dev/null
 
 [ -d "$T" ] || exit 0
-run=$(value run) manifest=$(value manifest)
+run=$(value run) manifest=$(value manifest) boot=$(value boot)
 directory=${manifest%/*} M=${manifest##*/} CANARY=kschedpatch-canary.yaml
 NEW=.kschedpatch-$run.new OLD=.kschedpatch-$run.old TAKEN=.kschedpatch-$run.restoring
 # A lock without a manifest touched nothing yet; its owner or the next run clears it.
@@ -34,8 +34,8 @@ NEW=.kschedpatch-$run.new OLD=.kschedpatch-$run.old TAKEN=.kschedpatch-$run.rest
 cd "$directory" || exit 1
 
 rebooted() {
-  [ ! -e "$R/run/kschedpatch/$run" ] ||
-    [ "$(value boot)" != "$(cat "$R/proc/sys/kernel/random/boot_id" 2>/dev/null)" ]
+  { IFS= read -r now <"$R/proc/sys/kernel/random/boot_id"; } 2>/dev/null || now=
+  [ ! -e "$R/run/kschedpatch/$run" ] || [ "$boot" != "$now" ]
 }
 
 # Processes of static kube-scheduler pods: their uid is 32 hex digits, and the kubelet mounts

@@ -61,7 +61,7 @@ class Node:
         for name, text in (
             ("kind", "apply"),
             ("who", "ops"),
-            ("planned", "new"),
+            ("after", "new"),
             ("patch.yaml", ""),
         ):
             self.file(f"{TXN}/{name}", text)
@@ -89,16 +89,23 @@ def replaced(node: Node, name: str) -> Node:
     return node.directory(name)
 
 
-def lying(node: Node, call: int) -> Node:
-    """A disk that gives other bytes than were written, at one look."""
+def lying(node: Node, *calls: int) -> Node:
+    """A disk that gives other bytes than were written, at these looks."""
     count = node.programs / "count"
-    looks = f'printf . >>{count}; [ "$(wc -c <{count})" != {call} ] || exec echo bad'
-    return node.program("sha256sum", f"{looks}\nexec /usr/bin/sha256sum")
+    bad = "|".join(str(call) for call in calls)
+    looks = f"printf . >>{count}; case $(wc -c <{count}) in {bad}) echo bad; exit 1 ;; esac"
+    return node.program("sha256sum", f'{looks}\nexec /usr/bin/sha256sum "$@"')
 
 
 def asleep(node: Node, meanwhile: str) -> Node:
     """Something happens while a switch waits."""
     return node.armed().program("sleep", f"{meanwhile}\nexit 0")
+
+
+def spoilt(node: Node) -> Node:
+    """A file that the manifest points to has changed since it was staged."""
+    node.file(f"{TXN}/generation", "g1").file(f"{GENERATIONS}/g1/f", "y")
+    return node.file(f"{GENERATIONS}/g1/.sha256", f"{digest('x')}  f\n")
 
 
 def too_long(node: Node) -> str:

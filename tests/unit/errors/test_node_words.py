@@ -42,6 +42,7 @@ from tests.unit.errors.brokennode import (
     listening,
     lying,
     replaced,
+    spoilt,
     too_long,
     upgrading,
 )
@@ -67,7 +68,7 @@ def said(verb: str, arguments: str = "", *payloads: str, script: str = "") -> st
 
 
 ARM = f"old={digest('old')} new={digest('new')}"
-STAGE = f"generation=g1 file=0644:{digest('x')}:f"
+STAGE = f"generation=g1 file=0644:{digest('x')}:1:f"
 STAGED = ("new", "", "", "x")
 IMPORT = f"image=i:v1 sha256={digest('archive')} timeout=9"
 WATCH = "want=new timeout=900"
@@ -89,7 +90,7 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
         "can't write to",
         "stage",
         ("", *STAGED[:3]),
-        lambda n: replaced(n.locked(), f"{TXN}/planned"),
+        lambda n: replaced(n.locked(), f"{TXN}/after"),
     ),
     ("can't make", "stage", (STAGE, *STAGED), lambda n: n.locked().file(GENERATIONS)),
     ("can't write d/f: no", "stage", (STAGE.replace(":f", ":d/f"), *STAGED), Node.locked),
@@ -158,12 +159,12 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
     ),
     ("is gone or no plain file", "arm", (ARM,), lambda n: (n.locked().root / MANIFEST).unlink()),
     ("changed since it was planned", "arm", (ARM,), lambda n: n.locked().file(MANIFEST, "mine")),
-    ("manifest arrived damaged", "arm", (ARM,), lambda n: n.locked().file(f"{TXN}/planned", "ne")),
+    ("manifest arrived damaged", "arm", (ARM,), lambda n: n.locked().file(f"{TXN}/after", "ne")),
     ("can't write to", "arm", (ARM,), lambda n: n.locked().file(KEPT)),
     ("can't write to", "arm", (ARM,), lambda n: n.locked().file(f"{STATE}/revisions/.original")),
-    ("the backup is not what was", "arm", (ARM,), lambda n: lying(n.locked(), 3)),
+    ("the backup is not what was", "arm", (ARM,), lambda n: lying(n.locked(), 2, 3)),
     ("can't write", "arm", (ARM,), lambda n: n.locked().directory(NEW)),
-    ("is not what was written", "arm", (ARM,), lambda n: lying(n.locked(), 4)),
+    ("is not what was written", "arm", (ARM,), lambda n: lying(n.locked(), 2)),
     ("can't write to", "arm", (ARM,), lambda n: n.locked().directory(f"{TXN}/old")),
     (
         "systemd does not start",
@@ -186,7 +187,7 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
     ("is not what was staged", "switch", (), lambda n: n.armed().file(NEW, "other")),
     ("changed since it was planned", "switch", (), lambda n: n.armed().file(MANIFEST, "other")),
     ("can't rename in", "switch", ("in_place=1",), lambda n: n.armed().program("mv", "exit 1")),
-    ("at the moment of the switch", "switch", (), lambda n: lying(n.armed(), 3)),
+    ("at the moment of the switch", "switch", (), lambda n: lying(n.armed(), 2)),
     ("is putting the old manifest", "switch", (), lambda n: asleep(n, f"rm -f {n.root / OLD}")),
     ("has put the old manifest", "switch", (), lambda n: asleep(n, f"echo >{n.root / MANIFEST}")),
     ("can't write in", "switch", (), lambda n: asleep(n, "").program("ln", "exit 1")),
@@ -213,6 +214,21 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
     ("it exited (code and reason: 137 OOMKilled)", "watch", (WATCH,), killed),
     ("Pod admission denied, OutOfcpu: no room", "watch", (WATCH,), denied),
     ("do not elect on the same lease", "canary", ("timeout=9", "a", "b"), leading),
+    ("is armed, not switched", "stands", (), Node.armed),
+    ("not the one that was switched", "stands", (), lambda n: n.switched().file(MANIFEST, "mine")),
+    (
+        "g1 is gone or not complete",
+        "stands",
+        (),
+        lambda n: n.switched().file(f"{TXN}/generation", "g1"),
+    ),
+    ("g1: f: FAILED", "stands", (), lambda n: spoilt(n.switched())),
+    (
+        "/txn/deadline",
+        "stands",
+        (),
+        lambda n: n.switched().directory(f"{TXN}/x") and deadline(n),
+    ),
     ("ended the transaction already", "confirm", (), lambda n: n),
     ("is armed, not switched", "confirm", (), Node.armed),
     ("not the one that was switched", "confirm", (), lambda n: n.switched().file(MANIFEST, "mine")),

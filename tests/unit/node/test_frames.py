@@ -32,7 +32,7 @@ PAYLOADS = {
 
 
 def framed(*payloads: bytes) -> bytes:
-    return b"".join(b"%d\n%s" % (len(payload), payload) for payload in payloads)
+    return b"".join(b"%d\n%s\n" % (len(payload), payload) for payload in payloads)
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """The loader under a shell, in a directory, with a script of a few lines; slowly fed."""
     script = FRAMES + "\ntest_main() {\n" + body + '\n}\ntest_main "$@"\n'
-    data = framed(script.encode()) + stdin
+    data = b"%d\n%s" % (len(script), script.encode()) + stdin
     process = subprocess.Popen(
         [*shell, "-c", LOADER, "kschedpatch", MARK, "try", "key=a b", "other=$HOME"],
         cwd=directory,

@@ -24,7 +24,7 @@ def test_a_file_is_framed_and_its_progress_told(file: Path) -> None:
     told: list[tuple[int, int]] = []
     digest = hashlib.sha256(CONTENT).hexdigest()
     payload = file_payload(file, len(CONTENT), digest, lambda *at: told.append(at))
-    assert b"".join(frame(payload)) == b"%d\n" % len(CONTENT) + CONTENT
+    assert b"".join(frame(payload)) == b"%d\n" % len(CONTENT) + CONTENT + b"\n"
     assert told == sorted(told)
     assert told[-1] == (len(CONTENT), len(CONTENT))
 
@@ -35,7 +35,7 @@ def test_only_the_rest_of_a_file_is_sent_and_all_of_it_checked(file: Path, offse
     digest = hashlib.sha256(CONTENT).hexdigest()
     payload = file_payload(file, len(CONTENT), digest, lambda *at: told.append(at), offset=offset)
     rest = CONTENT[offset:]
-    assert b"".join(frame(payload)) == b"%d\n" % len(rest) + rest
+    assert b"".join(frame(payload)) == b"%d\n" % len(rest) + rest + b"\n"
     assert told[-1] == (len(CONTENT), len(CONTENT))
     assert all(sent >= offset for sent, _ in told)
     # What the node has already comes from the same file, or nothing is sent to its end.
@@ -47,8 +47,8 @@ def test_only_the_rest_of_a_file_is_sent_and_all_of_it_checked(file: Path, offse
 
 
 def test_bytes_are_framed() -> None:
-    assert b"".join(frame(bytes_payload(b""))) == b"0\n"
-    assert b"".join(frame(bytes_payload(CONTENT))) == b"%d\n" % len(CONTENT) + CONTENT
+    assert b"".join(frame(bytes_payload(b""))) == b"0\n\n"
+    assert b"".join(frame(bytes_payload(CONTENT))) == b"%d\n" % len(CONTENT) + CONTENT + b"\n"
 
 
 @pytest.mark.parametrize("change", ["content", "shorter", "longer", "gone", "directory"])

@@ -67,10 +67,10 @@ def test_calls_come_one_behind_the_other(shell: list[str], tmp_path: Path) -> No
     done = served(
         shell,
         body,
-        request(MARK, "c1", "one", args) + b"4\na\0b\n",
-        request(MARK, "c2", "stop", args) + b"0\n",
+        request(MARK, "c1", "one", args) + b"4\na\0b\n\n",
+        request(MARK, "c2", "stop", args) + b"0\n\n",
         request(MARK, "c3", "none", args),
-        request(MARK, "c4", "two", args) + b"2\nxy",
+        request(MARK, "c4", "two", args) + b"2\nxy\n",
     )
     nothing = Fact("before", "nothing")
     assert of_call(done, "c1") == [Ready(), nothing, End(0, 1), Over(0)]

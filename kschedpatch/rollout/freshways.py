@@ -1,0 +1,65 @@
+"""The connections over which nodes are confirmed: each is made after its node was changed.
+
+That the old ones still hang together proves nothing. They are made while other nodes have their
+turn: nobody waits for them.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from kschedpatch.model.events import Phase
+from kschedpatch.node.agent import Agent, VerbFailed
+from kschedpatch.node.errors import NodeError
+from kschedpatch.rollout.failures import StepFailed, failure_of
+from kschedpatch.rollout.fleet import Member, in_parallel
+
+_AT_ONCE = 16
+
+
+class FreshWays:
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._pool: ThreadPoolExecutor | None = None
+        self._ways: dict[str, Future[Agent]] = {}
+
+    def begin(self, member: Member) -> None:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_AT_ONCE)
+        self._ways[member.label] = self._pool.submit(member.fresh)
+
+    def over_which_all_stand(self) -> dict[str, Agent]:
+        """One for each, and over it the node has said that what was proven is still there."""
+
+        def one(label: str) -> StepFailed | None:
+            try:
+                self.over_which_stands(label)
+            except StepFailed as error:
+                return error
+            return None
+
+        for error in in_parallel(one, tuple(self._ways)):
+            if error is not None:
+                raise error
+        return {label: way.result() for label, way in self._ways.items()}
+
+    def over_which_stands(self, label: str) -> Agent:
+        try:
+            agent = self._ways[label].result()
+            agent.stands(self._run)
+        except (NodeError, VerbFailed) as error:
+            raise StepFailed(failure_of(label, Phase.CONFIRM, error)) from error
+        return agent
+
+    def close(self) -> None:
+        """Also those that are still being made, as soon as they are."""
+        for way in self._ways.values():
+            way.add_done_callback(_closed)
+        self._ways.clear()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+
+def _closed(way: Future[Agent]) -> None:
+    if not way.cancelled() and way.exception() is None:
+        way.result().close()
