@@ -13,7 +13,7 @@ from kschedpatch.core.deployment.files import TARGET_LABEL
 from kschedpatch.core.deployment.records import Record
 from kschedpatch.core.deployment.served import STOCK, Serving, config_source, serving, text_in
 from kschedpatch.core.manifest.document import scheduler_index
-from kschedpatch.core.rbac.objects import MANAGED_BY
+from kschedpatch.core.objects.marks import MANAGED_BY
 from kschedpatch.model.clusterplan import Object, Ref
 from kschedpatch.model.deploymentplan import DeploymentTarget
 from kschedpatch.model.facts import NodeFacts

@@ -11,7 +11,7 @@ from typing import Any
 
 from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
 from kschedpatch.core.fleet.verifying.probes import PROBE_LABEL, probe_body
-from kschedpatch.core.rbac.objects import MANAGED_BY
+from kschedpatch.core.objects.marks import MANAGED_BY
 from kschedpatch.model.clusterplan import Object
 from kschedpatch.model.probing import ClusterNode, ProbeAsked, ProbeLook, ProbeReport
 from kschedpatch.node.agent import VerbFailed

@@ -6,46 +6,45 @@ import re
 
 _MAX_MESSAGE = 600
 
-#: In the order of how much they tell; registries that hide what exists speak of both.
-_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+#: In the order of how much they tell; registries that hide what exists speak of both. Not compiled
+#: here: few runs need them.
+_KINDS = (
     (
         "the node has no space left for it",
-        re.compile(r"no space left", re.I),
+        r"no space left",
     ),
     (
         "its registry's certificate is not trusted by the runtime, or it speaks no TLS",
-        re.compile(r"x509|certificate|tls: |HTTP response to HTTPS client", re.I),
+        r"x509|certificate|tls: |HTTP response to HTTPS client",
     ),
     (
         "the name of its registry does not resolve on the node",
-        re.compile(r"no such host|name resolution|server misbehaving", re.I),
+        r"no such host|name resolution|server misbehaving",
     ),
     (
         "its registry does not let the node in (credentials of the runtime?), or has no such image",
-        re.compile(
+        (
             r"unauthori[sz]ed|authorization failed|authentication required|access denied|forbidden"
-            r"|no basic auth|denied:|\b40[13]\b",
-            re.I,
+            r"|no basic auth|denied:|\b40[13]\b"
         ),
     ),
     (
         "its registry asks for patience: too many requests",
-        re.compile(r"too many requests|toomanyrequests|\b429\b", re.I),
+        r"too many requests|toomanyrequests|\b429\b",
     ),
     (
         "it has no image for this node's processor",
-        re.compile(r"no match for platform|no matching manifest|no image found in", re.I),
+        r"no match for platform|no matching manifest|no image found in",
     ),
     (
         "its registry has no such image",
-        re.compile(r"not found|manifest unknown|name unknown|\b404\b", re.I),
+        r"not found|manifest unknown|name unknown|\b404\b",
     ),
     (
         "its registry does not answer",
-        re.compile(
+        (
             r"connection refused|i/o timeout|no route to host|network is unreachable|timed? ?out"
-            r"|deadline exceeded|connection reset|\bEOF\b|\b50[0-9]\b",
-            re.I,
+            r"|deadline exceeded|connection reset|\bEOF\b|\b50[0-9]\b"
         ),
     ),
 )
@@ -54,7 +53,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
 def told(image: str, log: str) -> str:
     """``log``: what crictl printed; only its last words count, and only so many."""
     said = last_words(log)
-    kind = next((words for words, pattern in _KINDS if pattern.search(said)), "")
+    kind = next((words for words, pattern in _KINDS if re.search(pattern, said, re.I)), "")
     head = f"{image} can't be pulled"
     return ": ".join(part for part in (head, kind, said) if part)
 

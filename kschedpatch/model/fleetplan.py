@@ -32,6 +32,11 @@ class Preflight(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
 
 
+#: Stand in a canary's manifest until it is started on a node.
+RUN_MARK = "KSCHEDPATCH_CANARY_RUN"
+PORT_MARK = "KSCHEDPATCH_CANARY_PORT"
+
+
 class Canary(NamedTuple):
     """The planned scheduler as a second static pod: a standby on the live one's lease."""
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from kschedpatch.cluster.kubectl import Kubectl
-from kschedpatch.core.kubeadm.unpatching import with_peers
+from kschedpatch.core.kubeadm.peers import with_peers
 from kschedpatch.model.events import Event, Listener, Phase, State, nobody
 from kschedpatch.model.facts import Hashes, NodeFacts
 from kschedpatch.model.nodeaddress import NodeAddress

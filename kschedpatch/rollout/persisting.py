@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedpatch.cluster import kubeadmconfig
 from kschedpatch.cluster.kubectl import UNANSWERED
-from kschedpatch.core.kubeadm.clusterconfig import UnreadableConfiguration
-from kschedpatch.core.kubeadm.keeping import UnreadableRecord
 from kschedpatch.model.events import Event, Phase, State
 from kschedpatch.model.persistplan import Kept, PersistPlan
 from kschedpatch.model.rollout import Failure, FailureReason, RolloutSettings
@@ -20,7 +17,6 @@ from kschedpatch.rollout.failures import StepFailed
 from kschedpatch.rollout.fleet import Fleet, Member
 
 PATCHES = "/etc/kubernetes/kschedpatch/kubeadm-patches"
-_PROBLEMS = (*UNANSWERED, UnreadableConfiguration, UnreadableRecord)
 
 
 class PersistPart:
@@ -85,9 +81,16 @@ class PersistPart:
         return "; ".join(problems)
 
     def _exchange(self, wanted: Kept | None) -> list[str]:
+        # Most runs leave kubeadm's configuration alone, and what reads it is heavy.
+        from kschedpatch.cluster import kubeadmconfig  # noqa: PLC0415
+        from kschedpatch.core.kubeadm.clusterconfig import (  # noqa: PLC0415
+            UnreadableConfiguration,
+        )
+        from kschedpatch.core.kubeadm.keeping import UnreadableRecord  # noqa: PLC0415
+
         try:
             kubeadmconfig.exchange(self.fleet.kubectl(), wanted)
-        except _PROBLEMS as error:
+        except (*UNANSWERED, UnreadableConfiguration, UnreadableRecord) as error:
             words = (str(error).strip().splitlines() or ["no answer"])[0][:300]
             return [f"ConfigMap kube-system/kubeadm-config: {words}"]
         return []

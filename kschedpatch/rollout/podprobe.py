@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kschedpatch.cluster.kubectl import Kubectl
 from kschedpatch.cluster.probe import ProbeFailed
-from kschedpatch.cluster.probepods import probe_pods
-from kschedpatch.core.fleet.verifying.expectations import config_value, planned_config
-from kschedpatch.core.fleet.verifying.probes import probe_checks, probes_of
-from kschedpatch.inputs.keptpatches import UnreadablePatch, read_kept_patch
-from kschedpatch.model.checks import CheckState
 from kschedpatch.model.fleetplan import FleetPlan
-from kschedpatch.model.probing import ProbeAsked
+
+if TYPE_CHECKING:
+    from kschedpatch.model.probing import ProbeAsked
 
 
 class PodProbe(NamedTuple):
@@ -23,6 +20,17 @@ class PodProbe(NamedTuple):
 
 def pod_probe_of(plan: FleetPlan) -> PodProbe:
     """From the plan alone: the patch in it has its probe pods with it."""
+    # Only some runs have a patch with pods, and what reads patches is heavy.
+    from kschedpatch.core.fleet.verifying.expectations import (  # noqa: PLC0415
+        config_value,
+        planned_config,
+    )
+    from kschedpatch.core.fleet.verifying.probes import probes_of  # noqa: PLC0415
+    from kschedpatch.inputs.keptpatches import (  # noqa: PLC0415
+        UnreadablePatch,
+        read_kept_patch,
+    )
+
     try:
         given = read_kept_patch(plan.patch_text.encode(), "patch.yaml")
     except UnreadablePatch:
@@ -41,6 +49,10 @@ def send_through(
     """What is worth noting; ProbeFailed where a pod is not treated as the patch expects."""
     if not probe.pods:
         return ("--probe: the patch has no pods for it (spec.verify.pods)",)
+    from kschedpatch.cluster.probepods import probe_pods  # noqa: PLC0415  as above
+    from kschedpatch.core.fleet.verifying.probes import probe_checks  # noqa: PLC0415
+    from kschedpatch.model.checks import CheckState  # noqa: PLC0415
+
     report = probe_pods(kubectls, probe.pods, say, go_on)
     checks = [*probe_checks(report, probe.config, hosts)]
     failed = [check for check in checks if check.state is CheckState.FAILED]

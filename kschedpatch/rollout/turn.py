@@ -11,9 +11,8 @@ from typing import TypeVar
 
 from kschedpatch.cluster import room
 from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
-from kschedpatch.core.fleet.canary import RUN_MARK
 from kschedpatch.model.events import Event, Listener, Phase, State
-from kschedpatch.model.fleetplan import Canary
+from kschedpatch.model.fleetplan import RUN_MARK, Canary
 from kschedpatch.model.rollout import NodeOutcome, RolloutSettings
 from kschedpatch.node.agent import Agent, VerbFailed
 from kschedpatch.node.errors import NodeError, Stopped

@@ -11,8 +11,7 @@ from kschedpatch.core.deployment.files import TARGET_LABEL
 from kschedpatch.core.deployment.merging import unapplied
 from kschedpatch.core.deployment.records import Record
 from kschedpatch.core.objects import marks
-from kschedpatch.core.objects.marks import PATCH_LABEL
-from kschedpatch.core.rbac.objects import MANAGED_BY
+from kschedpatch.core.objects.marks import MANAGED_BY, PATCH_LABEL
 from kschedpatch.model.clusterplan import Ledger, Object
 from kschedpatch.model.codes import found
 from kschedpatch.model.deploymentplan import DeploymentTarget

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from kschedpatch.core.deployment.files import TARGET_LABEL
 from kschedpatch.core.fleet.runids import is_run_id
 from kschedpatch.core.objects import ledger as ledgers
-from kschedpatch.core.rbac.objects import MANAGED_BY
+from kschedpatch.core.objects.marks import MANAGED_BY
 from kschedpatch.model.clusterplan import Entry, Ledger, Object
 from kschedpatch.model.deploymentplan import DeploymentTarget
 

@@ -20,7 +20,7 @@ from kschedpatch.core.schedconfig.read import read_config
 from kschedpatch.core.staging import CONFIG_NAME
 from kschedpatch.core.yamltext import emit
 from kschedpatch.model.facts import NodeFacts, Room
-from kschedpatch.model.fleetplan import Canary, FleetPlan
+from kschedpatch.model.fleetplan import PORT_MARK, RUN_MARK, Canary, FleetPlan
 from kschedpatch.model.kubeversion import KubeVersion
 from kschedpatch.model.plan import Generation
 
@@ -29,8 +29,6 @@ NAME = "kschedpatch-canary"
 #: Where the node puts the copy of the configuration (agent/65-canary.sh).
 CONFIG_COPY = "/var/lib/kschedpatch/txn/canary-config.yaml"
 RUN_ANNOTATION = "kschedpatch.io/run"
-RUN_MARK = "KSCHEDPATCH_CANARY_RUN"
-PORT_MARK = "KSCHEDPATCH_CANARY_PORT"
 #: A standby of kubeadm's asks for the lease every 2 to 4.4 s; this one every 0.2 to 0.44 s.
 _RETRY = 0.2
 _KUBEADM_RETRY = 2.0

@@ -9,7 +9,7 @@ import json
 from typing import NamedTuple
 
 from kschedpatch.core.kubeadm.clusterconfig import exchanged
-from kschedpatch.core.rbac.objects import MANAGED_BY
+from kschedpatch.core.objects.marks import MANAGED_BY
 from kschedpatch.model.clusterplan import Object, Ref
 from kschedpatch.model.persistplan import Kept
 

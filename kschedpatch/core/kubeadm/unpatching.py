@@ -7,7 +7,6 @@ is known, and the same way back leads from today's manifest to its base.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 from kschedpatch.core.manifest.document import (
@@ -30,31 +29,6 @@ _MISSING = object()
 def is_kept_by_kubeadm(manifest: Manifest) -> bool:
     """Our notes are in it, but not the base's: that one is left out of what kubeadm is given."""
     return PATCH_ANNOTATION in manifest.annotations and not manifest.is_patched
-
-
-def with_peers(facts: Sequence[NodeFacts]) -> tuple[NodeFacts, ...]:
-    """A node that has joined with a persisted patch keeps no run; what the patch made of a peer's
-    base is the same way back."""
-    pairs: dict[tuple[object, ...], tuple[bytes, bytes]] = {}
-    for node in facts:
-        after = node.kept_after or (node.manifest.content if node.manifest is not None else None)
-        if node.base is not None and after is not None:
-            pairs.setdefault(_marks(after), (node.base, after))
-    result = []
-    for node in facts:
-        content = node.manifest.content if node.manifest is not None else b""
-        if node.base is None and node.kept_after is None and b"kschedpatch.io/patch" in content:
-            base, after = pairs.get(_marks(content), (None, None))
-            result.append(node._replace(base=base, kept_after=after))
-        else:
-            result.append(node)
-    return tuple(result)
-
-
-def _marks(content: bytes) -> tuple[object, ...]:
-    manifest = read_manifest(content, "").manifest
-    notes = manifest.annotations if manifest is not None else {}
-    return notes.get(PATCH_ANNOTATION), notes.get(GENERATION_ANNOTATION)
 
 
 def base_below(current: Manifest, facts: NodeFacts) -> Manifest | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from kschedpatch.model.clusterplan import Object, Ref
 
+MANAGED_BY = "app.kubernetes.io/managed-by"
 PATCH_LABEL = "kschedpatch.io/patch"
 """The patch that brought it."""
 RUN = "kschedpatch.io/run"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kschedpatch.core.kubeversions import lease_is_granted, needs_endpoints_right
-from kschedpatch.core.objects.marks import PATCH_LABEL
+from kschedpatch.core.objects.marks import MANAGED_BY, PATCH_LABEL
 from kschedpatch.core.rbac.risks import risks_of
 from kschedpatch.core.schedconfig.election import Election
 from kschedpatch.core.yamltext.nodes import value_of
@@ -21,7 +21,6 @@ from kschedpatch.model.plan import ClusterObject
 from kschedpatch.model.sources import Sources
 
 API = "rbac.authorization.k8s.io"
-MANAGED_BY = "app.kubernetes.io/managed-by"
 SCHEDULER_USER = {"apiGroup": API, "kind": "User", "name": "system:kube-scheduler"}
 
 # What `kubectl get -o yaml` shows beside what somebody wrote; the API server refuses it anew.

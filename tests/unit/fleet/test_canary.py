@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kschedpatch.core.fleet.canary import NAME, PORT_MARK, RUN_MARK
+from kschedpatch.core.fleet.canary import NAME
 from kschedpatch.core.manifest.document import read_manifest
 from kschedpatch.core.manifest.flags import effective
 from kschedpatch.core.manifest.validate import validate
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.facts import Room
-from kschedpatch.model.fleetplan import Canary, NodePlan
+from kschedpatch.model.fleetplan import PORT_MARK, RUN_MARK, Canary, NodePlan
 from tests.unit.fleet.nodes import Node, kubeadm_manifest, node
 from tests.unit.fleet.test_planning import VERBOSE, planned
 

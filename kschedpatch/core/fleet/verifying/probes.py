@@ -9,8 +9,8 @@ from typing import Any
 from kschedpatch.core.fleet.verifying.checking import checked, several, unchecked
 from kschedpatch.core.fleet.verifying.expectations import profiles_of, score_plugins
 from kschedpatch.core.fleet.verifying.feasibility import Feasible, feasible_nodes
+from kschedpatch.core.objects.marks import MANAGED_BY
 from kschedpatch.core.patchinput import PatchInput
-from kschedpatch.core.rbac.objects import MANAGED_BY
 from kschedpatch.core.yamltext.nodes import value_of
 from kschedpatch.core.yamltext.reader import read
 from kschedpatch.model.checks import Check, CheckState
