@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-import paramiko
+from kschedpatch.node.sshlibrary import paramiko
 
 
 class Link(NamedTuple):

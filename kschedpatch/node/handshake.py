@@ -8,15 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import paramiko
-from paramiko.ssh_exception import IncompatiblePeer
-
 from kschedpatch.model.printable import printable
 from kschedpatch.node.connectoptions import CONNECT_TIMEOUT, ConnectOptions
 from kschedpatch.node.errors import AuthenticationFailed, Unreachable
 from kschedpatch.node.hostkeys import HostKey, HostKeys
 from kschedpatch.node.keyring import KeyRing, candidates
 from kschedpatch.node.sshconfig import Destination
+from kschedpatch.node.sshlibrary import paramiko
 
 # paramiko still offers these; a server that knows nothing better is left to the system's ssh.
 _WEAK = re.compile(
@@ -91,7 +89,7 @@ def _strong(names: Any) -> tuple[str, ...]:
 
 
 def _no_ssh(label: str, error: BaseException) -> Unreachable:
-    if isinstance(error, IncompatiblePeer):
+    if isinstance(error, paramiko.ssh_exception.IncompatiblePeer):
         return Unreachable(
             f"{label}: no common algorithm with the SSH server: {printable(str(error))}",
             "weak algorithms are off; if the server has no better ones: --transport openssh",

@@ -10,9 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-import paramiko
-
 from kschedpatch.node.become import Secret
+from kschedpatch.node.sshlibrary import paramiko
 
 _KINDS = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
 

@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-import paramiko
-
 from kschedpatch.node.errors import CallTimeout, ConnectionLost
+from kschedpatch.node.sshlibrary import paramiko
 from kschedpatch.node.tail import Tail
 
 _CHUNK = 64 * 1024

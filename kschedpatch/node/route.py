@@ -7,14 +7,13 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-import paramiko
-
 from kschedpatch.inputs.nodeaddresses import NoAddress, parse_address
 from kschedpatch.node.bastions import Bastions, Link
 from kschedpatch.node.connectoptions import ConnectOptions
 from kschedpatch.node.errors import Unreachable
 from kschedpatch.node.handshake import handshake, timeout_of
 from kschedpatch.node.sshconfig import Destination, resolve
+from kschedpatch.node.sshlibrary import paramiko
 
 _MAX_HOPS = 8
 #: The kernel gives up on a peer that acknowledges nothing for so long: a black hole is noticed.

@@ -98,8 +98,7 @@ def parse_ssh_output(text: str, address: NodeAddress, default_user: str | None) 
 def _by_paramiko(
     address: NodeAddress, config: Path | None, default_user: str | None
 ) -> Destination:
-    from paramiko.config import SSHConfig  # noqa: PLC0415  heavy, and rarely needed
-    from paramiko.ssh_exception import ConfigParseError  # noqa: PLC0415
+    from kschedpatch.node.sshlibrary import paramiko  # noqa: PLC0415  heavy, and rarely needed
 
     path = config or Path("~/.ssh/config").expanduser()
     # The first value counts, and paramiko fills in %p and %r by itself: say first what is known.
@@ -107,8 +106,8 @@ def _by_paramiko(
     known += f"User {address.user}\n" if address.user is not None else ""
     try:
         text = path.read_text("utf-8") if path.exists() or config is not None else ""
-        found = SSHConfig.from_text(known + text).lookup(address.host)
-    except (OSError, ConfigParseError, UnicodeDecodeError) as error:
+        found = paramiko.SSHConfig.from_text(known + text).lookup(address.host)
+    except (OSError, paramiko.ConfigParseError, UnicodeDecodeError) as error:
         hint = "correct it, or name another one with --ssh-config"
         raise Unreachable(f"{address.label}: {path} can't be read: {error}", hint) from None
     settings = {

@@ -15,9 +15,8 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 
-import paramiko
-
 from kschedpatch.inputs.recipes import all_recipes, recipe_named
+from kschedpatch.node.sshlibrary import paramiko
 from kschedpatch.sandbox import operatorfiles, residence
 from kschedpatch.sandbox.deviceplugin import SOCKET, DevicePlugin
 from kschedpatch.sandbox.operatorfiles import Door

@@ -14,14 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import paramiko
-from paramiko.common import (
-    AUTH_FAILED,
-    AUTH_SUCCESSFUL,
-    OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED,
-    OPEN_FAILED_CONNECT_FAILED,
-    OPEN_SUCCEEDED,
-)
+from kschedpatch.node.sshlibrary import paramiko
 
 _CHUNK = 32768
 
@@ -111,12 +104,12 @@ class _Session(paramiko.ServerInterface):
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:  # noqa: ARG002
         known = key.asbytes() == self._server.client_key.asbytes()
-        return AUTH_SUCCESSFUL if known else AUTH_FAILED
+        return paramiko.common.AUTH_SUCCESSFUL if known else paramiko.common.AUTH_FAILED
 
     def check_channel_request(self, kind: str, chanid: int) -> int:  # noqa: ARG002
         if kind == "session":
-            return OPEN_SUCCEEDED
-        return OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
+            return paramiko.common.OPEN_SUCCEEDED
+        return paramiko.common.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         threading.Thread(target=self._run, args=(channel, command), daemon=True).start()
@@ -139,11 +132,11 @@ class _Session(paramiko.ServerInterface):
         try:
             target = socket.create_connection(destination, timeout=5)
         except OSError:
-            return OPEN_FAILED_CONNECT_FAILED
+            return paramiko.common.OPEN_FAILED_CONNECT_FAILED
         target.settimeout(None)
         target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._targets[chanid] = target
-        return OPEN_SUCCEEDED
+        return paramiko.common.OPEN_SUCCEEDED
 
     def opened(self, channel: paramiko.Channel) -> None:
         target = self._targets.pop(channel.get_id(), None)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.unit.test_layers import MODULES, PACKAGE, imported
+
+#: The one that imports it; the others take it from there.
+SSH_LIBRARY = PACKAGE / "node" / "sshlibrary.py"
+BASH = shutil.which("bash")
 PATCHES = ("pydantic", "ruamel.yaml", "difflib", "jsonschema")
 
 
-def loaded_after(code: str, *watched: str) -> list[str]:
+def loaded_after(code: str, *watched: str, path: str | None = None) -> list[str]:
     """Which of these modules a fresh Python has loaded then."""
     script = f"{code}\nimport sys\nprint(*(m for m in {watched!r} if m in sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ if path is None else {**os.environ, "PATH": path},
+    )
     return ran.stdout.splitlines()[-1].split()
 
 
@@ -26,3 +40,56 @@ def test_a_roll_out_loads_nothing_that_reads_patches(module: str) -> None:
 
 def test_the_check_itself_can_fail() -> None:
     assert loaded_after("import difflib", *PATCHES) == ["difflib"]
+
+
+@pytest.fixture
+def with_ssh(tmp_path: Path) -> str:
+    """A PATH on which there is an ssh, whatever this machine has."""
+    program = tmp_path / "ssh"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return str(tmp_path)
+
+
+def test_ssh_comes_without_what_only_match_exec_needs(with_ssh: str) -> None:
+    code = "import kschedpatch.node.paramiko_ssh, kschedpatch.node.route"
+    heavy = ("paramiko", "invoke", "unittest.mock", "asyncio")
+    assert loaded_after(code, *heavy, path=with_ssh) == ["paramiko"]
+
+
+def test_what_was_left_out_can_be_loaded_afterwards(with_ssh: str) -> None:
+    code = "import kschedpatch.node.sshlibrary, invoke; invoke.run"
+    assert loaded_after(code, "invoke", path=with_ssh) == ["invoke"]
+
+
+def test_what_was_loaded_before_stays(with_ssh: str) -> None:
+    code = "import invoke, kschedpatch.node.sshlibrary, paramiko.config; paramiko.config.invoke.run"
+    assert loaded_after(code, "invoke", path=with_ssh) == ["invoke"]
+
+
+@pytest.mark.skipif(BASH is None, reason="invoke runs commands by bash")
+@pytest.mark.parametrize(("command", "port"), [("true", 7), ("false", 22)])
+def test_without_an_ssh_match_exec_is_still_run(command: str, port: int, tmp_path: Path) -> None:
+    (tmp_path / "bash").symlink_to(str(BASH))
+    config = tmp_path / "config"
+    config.write_text(f"Match host cp1 exec {command}\n  Port 7\n")
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from kschedpatch.model.nodeaddress import NodeAddress\n"
+        "from kschedpatch.node.sshconfig import resolve\n"
+        "print(resolve(NodeAddress('cp1'), Path(sys.argv[1])).port)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(config)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": str(tmp_path)},
+    )
+    assert int(ran.stdout) == port
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_ssh_is_taken_from_one_place(path: Path) -> None:
+    if path != SSH_LIBRARY:
+        assert not [name for name in imported(path) if name.split(".")[0] == "paramiko"]
