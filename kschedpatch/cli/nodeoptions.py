@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kschedpatch.node.become import Become, Secret
     from kschedpatch.node.connectoptions import ConnectOptions
     from kschedpatch.node.keyring import KeyRing
+    from kschedpatch.node.sshconfig import Destination
 
 NODES_VARIABLE = "KSCHEDPATCH_NODES"
 
@@ -209,10 +210,10 @@ def connect_options(
     )
     if options.kind is TransportKind.OPENSSH:
         return Access(options, become)
+    keys, found = _unlocked_keys(nodes, options)
     from kschedpatch.node.bastions import Bastions
 
-    keys = _unlocked_keys(nodes, options)
-    return Access(options._replace(keys=keys, bastions=Bastions()), become)
+    return Access(options._replace(keys=keys, found=found, bastions=Bastions()), become)
 
 
 def say(note: str) -> None:
@@ -259,32 +260,44 @@ def _hidden(question: str) -> str:
         return ""
 
 
-def _unlocked_keys(nodes: tuple[NodeAddress, ...], options: ConnectOptions) -> KeyRing:
-    """Keys that will be needed and are encrypted. A default key is asked for only where there is
-    nothing else: most people have an agent, and no wish to type."""
+def _unlocked_keys(
+    nodes: tuple[NodeAddress, ...], options: ConnectOptions
+) -> tuple[KeyRing, dict[NodeAddress, Destination]]:
+    """Keys that will be needed and are encrypted, and what the SSH configuration says of the nodes.
+    A default key is asked for only where there is nothing else: most people have an agent, and no
+    wish to type."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from kschedpatch.node.become import Secret
     from kschedpatch.node.errors import NodeError
-    from kschedpatch.node.keyring import KeyRing, agent_blobs, public_blob
     from kschedpatch.node.sshconfig import resolve
 
     def ask(path: Path) -> Secret | None:
         answer = _hidden(f"Pass phrase of {path} (empty: do without this key): ")
         return Secret(answer) if answer else None
 
+    def asked(node: NodeAddress) -> Destination | None:
+        try:
+            return resolve(node, options.ssh_config, options.user)
+        except NodeError:
+            return None  # told when it is connected to, beside the other nodes
+
+    with ThreadPoolExecutor(min(16, len(nodes))) as pool:
+        answers = pool.map(asked, nodes)
+        # Loads paramiko, which takes as long as ssh does to tell of some nodes.
+        from kschedpatch.node.keyring import KeyRing, agent_blobs, public_blob
+
+        held = agent_blobs()
+        found = {node: at for node, at in zip(nodes, answers, strict=True) if at is not None}
     ring = KeyRing(ask if sys.stdin.isatty() else None)
-    held = agent_blobs()
     wanted: dict[Path, None] = {}
     if options.identity is not None:
         wanted[options.identity] = None
-    for node in nodes:
-        try:
-            found = resolve(node, options.ssh_config, options.user)
-        except NodeError:
-            continue  # told when it is connected to, beside the other nodes
-        if options.identity is None and (found.identities_only or not held):
-            wanted.update(dict.fromkeys(found.identity_files))
+    for at in found.values():
+        if options.identity is None and (at.identities_only or not held):
+            wanted.update(dict.fromkeys(at.identity_files))
     for path in wanted:
         if path.is_file() and path.suffix != ".pub" and public_blob(path) not in held:
             ring.load(path)
     ring.seal()
-    return ring
+    return ring, found

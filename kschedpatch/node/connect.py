@@ -21,15 +21,20 @@ def connect(address: NodeAddress, options: ConnectOptions) -> Transport:
 
 
 def _by_paramiko(address: NodeAddress, options: ConnectOptions) -> Transport:
-    # paramiko takes a quarter of a second to import: not for --help, not for --local.
-    from kschedpatch.node.bastions import Bastions  # noqa: PLC0415
-    from kschedpatch.node.paramiko_ssh import ParamikoTransport  # noqa: PLC0415
-    from kschedpatch.node.route import connected  # noqa: PLC0415
+    from kschedpatch.node.dialing import dialed  # noqa: PLC0415  only what is needed
     from kschedpatch.node.sshconfig import resolve  # noqa: PLC0415
 
     label = address.label or address.host
-    destination = resolve(address, options.ssh_config, options.user)
+    destination = options.found.pop(address, None) if options.found is not None else None
+    if destination is None:
+        destination = resolve(address, options.ssh_config, options.user)
     if destination.note and options.on_note is not None:
         options.on_note(destination.note)
-    link = connected(destination, options, options.bastions or Bastions(), label)
+    sock = dialed(destination, options, label) if destination.is_straight else None
+    # paramiko takes a tenth of a second to import. Meanwhile the hosts answer the call.
+    from kschedpatch.node.bastions import Bastions  # noqa: PLC0415
+    from kschedpatch.node.paramiko_ssh import ParamikoTransport  # noqa: PLC0415
+    from kschedpatch.node.route import connected  # noqa: PLC0415
+
+    link = connected(destination, options, options.bastions or Bastions(), label, sock)
     return ParamikoTransport(label, link.client, link.release)

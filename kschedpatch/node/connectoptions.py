@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from kschedpatch.model.nodeaddress import NodeAddress
     from kschedpatch.node.bastions import Bastions
     from kschedpatch.node.keyring import KeyRing
+    from kschedpatch.node.sshconfig import Destination
 
 CONNECT_TIMEOUT = 15.0
 
@@ -36,5 +38,8 @@ class ConnectOptions(NamedTuple):
     """None: encrypted keys are left out."""
     bastions: Bastions | None = None
     """Shared by all nodes of a run; None: each connection has its own."""
+    found: dict[NodeAddress, Destination] | None = None
+    """What the SSH configuration says of nodes, where it has been asked a moment ago. Each is for
+    one connection: by a later one the way may be another (`Match exec`)."""
     on_note: Callable[[str], None] | None = None
     """Told what the operator should know: an enrolled host key, a configuration half seen."""

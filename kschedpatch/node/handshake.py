@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kschedpatch.model.printable import printable
-from kschedpatch.node.connectoptions import CONNECT_TIMEOUT, ConnectOptions
+from kschedpatch.node.connectoptions import ConnectOptions
+from kschedpatch.node.dialing import timeout_of
 from kschedpatch.node.errors import AuthenticationFailed, Unreachable
 from kschedpatch.node.hostkeys import HostKey, HostKeys
 from kschedpatch.node.keyring import KeyRing, candidates
@@ -25,10 +26,6 @@ _KEEPALIVE = 10
 
 # Without a handler of its own what paramiko logs would end up on the terminal, tracebacks included.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
-
-
-def timeout_of(destination: Destination, options: ConnectOptions) -> float:
-    return options.connect_timeout or destination.connect_timeout or CONNECT_TIMEOUT
 
 
 def handshake(

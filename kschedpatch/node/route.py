@@ -1,23 +1,24 @@
-"""The way to a host: straight, through bastions, or by a command."""
+"""The way to a host by paramiko: straight, through bastions, or by a command."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kschedpatch.inputs.nodeaddresses import NoAddress, parse_address
 from kschedpatch.node.bastions import Bastions, Link
 from kschedpatch.node.connectoptions import ConnectOptions
+from kschedpatch.node.dialing import dialed, timeout_of
 from kschedpatch.node.errors import Unreachable
-from kschedpatch.node.handshake import handshake, timeout_of
+from kschedpatch.node.handshake import handshake
 from kschedpatch.node.sshconfig import Destination, resolve
 from kschedpatch.node.sshlibrary import paramiko
 
+if TYPE_CHECKING:
+    import socket
+
 _MAX_HOPS = 8
-#: The kernel gives up on a peer that acknowledges nothing for so long: a black hole is noticed.
-_PEER_TIMEOUT_MS = 30_000
 
 
 class _Wire(NamedTuple):
@@ -26,8 +27,16 @@ class _Wire(NamedTuple):
 
 
 def connected(
-    destination: Destination, options: ConnectOptions, bastions: Bastions, label: str
+    destination: Destination,
+    options: ConnectOptions,
+    bastions: Bastions,
+    label: str,
+    sock: socket.socket | None = None,
 ) -> Link:
+    """``sock``: to the destination, where somebody has dialed it; closed with the link, or where
+    that can't be made."""
+    if sock is not None:
+        return _over(_Wire(sock, lambda: None), destination, options, label)
     return _connected(destination, options, bastions, label, 0)
 
 
@@ -39,6 +48,10 @@ def _connected(
             f"{label}: more than {_MAX_HOPS} jumps", "is ProxyJump going in a circle?"
         )
     wire = _wire(destination, options, bastions, label, depth)
+    return _over(wire, destination, options, label)
+
+
+def _over(wire: _Wire, destination: Destination, options: ConnectOptions, label: str) -> Link:
     try:
         client = handshake(wire.sock, destination, options, label)
     except BaseException:
@@ -60,37 +73,7 @@ def _wire(
         return _through_bastion(destination, options, bastions, label, depth)
     if destination.proxy_command:
         return _Wire(_by_command(destination.proxy_command, label), lambda: None)
-    return _Wire(_by_tcp(destination, timeout_of(destination, options), label), lambda: None)
-
-
-def _by_tcp(destination: Destination, timeout: float, label: str) -> socket.socket:
-    where = f"{destination.host} port {destination.port}"
-    try:
-        sock = socket.create_connection((destination.host, destination.port), timeout)
-    except socket.gaierror:
-        message = f"{label}: nobody knows a host named {destination.host}"
-        raise Unreachable(
-            message, "check the name, and Hostname in the SSH configuration"
-        ) from None
-    except TimeoutError:
-        message = f"{label}: {where} does not answer within {timeout:g} s"
-        raise Unreachable(
-            message, "is it up, and is there a way to it? (--connect-timeout)"
-        ) from None
-    except OSError as error:
-        message = f"{label}: no connection to {where}: {error.strerror or error}"
-        raise Unreachable(message, "is sshd running there, on this port?") from None
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a factor of ten for short calls
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (
-        ("TCP_KEEPIDLE", 15),
-        ("TCP_KEEPINTVL", 5),
-        ("TCP_KEEPCNT", 3),
-        ("TCP_USER_TIMEOUT", _PEER_TIMEOUT_MS),
-    ):
-        if hasattr(socket, name):  # not everywhere
-            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return sock
+    return _Wire(dialed(destination, options, label), lambda: None)
 
 
 def _by_command(command: str, label: str) -> paramiko.ProxyCommand:

@@ -45,6 +45,11 @@ class Destination(NamedTuple):
     note: str = ""
     """What the operator should know about how this was found."""
 
+    @property
+    def is_straight(self) -> bool:
+        """By TCP, without anything in between."""
+        return not self.jumps and not self.proxy_command
+
 
 def resolve(
     address: NodeAddress, config: Path | None = None, default_user: str | None = None

@@ -154,3 +154,14 @@ def test_how_nodes_are_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str
     for flag in ("identity", "ssh_config", "known_hosts"):
         message = refused(capsys, access, tmp_path, **{flag: str(tmp_path / "none")})
         assert f"--{flag.replace('_', '-')} " in message
+
+
+@pytest.mark.usefixtures("terminal")
+def test_what_ssh_says_of_the_nodes_is_kept_for_their_connections(tmp_path: Path) -> None:
+    (tmp_path / "ssh_config").write_text("IdentityFile none\nHost cp2\n  Hostname 192.0.2.2\n")
+    found = access(tmp_path).connect.found
+    assert found is not None
+    assert {node.label: there.host for node, there in found.items()} == {
+        "cp1": "cp1",
+        "cp2": "192.0.2.2",
+    }

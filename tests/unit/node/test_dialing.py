@@ -1,0 +1,57 @@
+"""A host is called before paramiko is there, and ssh is asked once for the first connection."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kschedpatch.model.nodeaddress import NodeAddress
+from kschedpatch.node import dialing, sshconfig
+from kschedpatch.node.connect import connect
+from kschedpatch.node.connectoptions import ConnectOptions
+from kschedpatch.node.errors import Unreachable
+from kschedpatch.node.sshconfig import Destination
+
+CP1 = NodeAddress("cp1", label="cp1")
+NOWHERE = Destination("127.0.0.1", 1, "root", (), False, False, (), None, (), (), None, None)
+
+
+def test_the_host_is_called_before_paramiko_is_loaded() -> None:
+    script = (
+        "import socket, sys\n"
+        "from kschedpatch.model.nodeaddress import NodeAddress\n"
+        "from kschedpatch.node import sshconfig\n"
+        "from kschedpatch.node.connect import connect\n"
+        "from kschedpatch.node.connectoptions import ConnectOptions\n"
+        "from tests.unit.node.test_dialing import NOWHERE\n"
+        "sshconfig.resolve = lambda *_: NOWHERE\n"
+        "def dial(*_):\n"
+        "    print('paramiko' in sys.modules); sys.exit()\n"
+        "socket.create_connection = dial\n"
+        "connect(NodeAddress('cp1'), ConnectOptions())"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
+
+
+def test_what_ssh_said_serves_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[NodeAddress] = []
+
+    def resolve(address: NodeAddress, *_: object) -> Destination:
+        asked.append(address)
+        return NOWHERE._replace(port=2)
+
+    def dialed(destination: Destination, *_: object) -> None:
+        raise Unreachable(f"port {destination.port}")
+
+    monkeypatch.setattr(sshconfig, "resolve", resolve)
+    monkeypatch.setattr(dialing, "dialed", dialed)
+    options = ConnectOptions(found={CP1: NOWHERE})
+    with pytest.raises(Unreachable, match="port 1"):
+        connect(CP1, options)
+    assert asked == []
+    with pytest.raises(Unreachable, match="port 2"):
+        connect(CP1, options)
+    assert asked == [CP1]
