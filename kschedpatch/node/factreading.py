@@ -9,7 +9,7 @@ from kschedpatch.core.objects.ledger import OPEN, SETTLED
 from kschedpatch.model.facts import ControlPlaneNode, LivePod, ManifestFile, NodeFacts, Room
 from kschedpatch.model.kubeversion import KubeVersion, parse_version
 from kschedpatch.model.revision import OpenTransaction, Revision
-from kschedpatch.node.session import Reply
+from kschedpatch.node.chain import Reply
 
 _UID = re.compile(r"[0-9a-f]{32}")
 _ID = re.compile(r"sha256:[0-9a-f]{64}")

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from kschedpatch.core import pulling
 from kschedpatch.core.imagenames import full_name
 from kschedpatch.model.images import ImageArchive
-from kschedpatch.node.agent import Agent, Say, VerbFailed, sending_time
+from kschedpatch.node.agent import Agent, Say, VerbFailed
 from kschedpatch.node.payload import file_payload
+from kschedpatch.node.verbs import sending_time
 
 #: Beyond what the node itself waits for.
 _MARGIN = 60.0

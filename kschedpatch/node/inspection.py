@@ -16,7 +16,7 @@ from kschedpatch.model.inspection import (
     SocketAsked,
     SocketLook,
 )
-from kschedpatch.node.session import Reply
+from kschedpatch.node.chain import Reply
 
 #: Of what an URL's path may hold, all but blanks and what no URL has.
 _SAFE = "/?&=%:@!$'()*+,;~-._#[]"

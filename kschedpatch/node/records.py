@@ -83,6 +83,10 @@ class RecordReader:
             if not isinstance(record, _Noise):
                 yield record
 
+    def unread(self) -> bytes:
+        """What came behind the last record that was asked for."""
+        return bytes(self._buffer)
+
     def _next_blob(self, key: str, size: int) -> Record | None:
         if len(self._buffer) <= size:
             return None

@@ -1,4 +1,4 @@
-"""Sends a call's request and its frames from a thread of its own.
+"""Sends requests and their frames from a thread of its own.
 
 The caller reads at the same time: a node that talks before it has read everything would otherwise
 wait for us while we wait for it.
@@ -16,10 +16,10 @@ from kschedpatch.node.transport import Channel
 
 
 class Sender:
-    def __init__(self, channel: Channel, lead: bytes, payloads: Sequence[Payload]) -> None:
+    def __init__(self, channel: Channel, parts: Sequence[tuple[bytes, Sequence[Payload]]]) -> None:
+        """Of each call its request, and what it comes with."""
         self._channel = channel
-        self._lead = lead
-        self._payloads = payloads
+        self._parts = parts
         self.problem: PayloadChanged | Stopped | None = None
         self.last_sent = time.monotonic()
         self._all_sent = False
@@ -35,11 +35,12 @@ class Sender:
 
     def _run(self) -> None:
         try:
-            self._channel.send(self._lead)
-            for payload in self._payloads:
-                for chunk in frame(payload):
-                    self._channel.send(chunk)
-                    self.last_sent = time.monotonic()
+            for lead, payloads in self._parts:
+                self._channel.send(lead)
+                for payload in payloads:
+                    for chunk in frame(payload):
+                        self._channel.send(chunk)
+                        self.last_sent = time.monotonic()
             self._all_sent = True
         except (PayloadChanged, Stopped) as error:
             self.problem = error
@@ -47,5 +48,6 @@ class Sender:
             pass  # the reader sees it too, and knows what the node said before
         finally:
             # The end of input: a script that waits for a frame that does not come is told so.
-            if not self._all_sent or any(payload.to_the_end for payload in self._payloads):
+            last = self._parts[-1][1]
+            if not self._all_sent or any(payload.to_the_end for payload in last):
                 self._channel.close_stdin()

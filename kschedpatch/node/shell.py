@@ -47,9 +47,9 @@ class Shell:
         """To be sent before the first request."""
         self._last = b""
 
-    def lead(self, call: str, verb: str, args: Arguments) -> bytes:
-        """What is sent before the payloads of a call."""
-        line = request(self._mark, call, verb, args)
+    def lead(self, call: str, verb: str, args: Arguments, *, follows: bool = False) -> bytes:
+        """What is sent before the payloads of a call. ``follows``: only if the last ended well."""
+        line = request(self._mark + "+" if follows else self._mark, call, verb, args)
         script, self._script = self._script, b""
         return script + line
 

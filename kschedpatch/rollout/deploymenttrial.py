@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from kschedpatch.model.deploymentplan import DeploymentPlan
 from kschedpatch.model.events import Event, Phase, State
 from kschedpatch.model.rollout import RolloutSettings
+from kschedpatch.node import verbs
 from kschedpatch.node.agent import Code, VerbFailed
 from kschedpatch.node.errors import NodeError
 from kschedpatch.rollout.bringing import NotBrought, Telling, bring_image
@@ -40,8 +41,12 @@ def try_once(
         with _locked(member, run, settings):
             image = plan.preflight.image
             bring_image(member, run, image, None, settings.pull_timeout, cancel, telling)
-            member.agent.stage(run, "", "", plan.generation, say)
-            how = member.agent.preflight(run, plan.preflight, "", full=True, say=say)
+            chain = member.agent.begin(
+                verbs.stage(run, "", "", plan.generation),
+                verbs.preflight(run, plan.preflight, "", full=True),
+            )
+            member.agent.answer(chain, say)
+            how = verbs.how_tried(member.agent.answer(chain, say))
     except (VerbFailed, NodeError, NotBrought) as error:
         if isinstance(error, VerbFailed) and _is_verdict(error):
             failure = failure_of(member.label, Phase.PREFLIGHT, error)

@@ -25,6 +25,7 @@ from kschedpatch.model.fleetplan import FleetPlan, NodePlan
 from kschedpatch.model.images import ImageArchive
 from kschedpatch.model.persistplan import PersistPlan
 from kschedpatch.model.rollout import RolloutSettings
+from kschedpatch.node import verbs
 from kschedpatch.node.agent import VerbFailed
 from kschedpatch.node.errors import NodeError
 from kschedpatch.node.persisting import persist
@@ -103,7 +104,7 @@ def _stage(
         heartbeat.start(member)
         image, timeout = joining.model.preflight.image, settings.pull_timeout
         bring_image(member, run, image, archive, timeout, cancel, telling)
-        member.agent.stage(run, "", "", joining.model.generation, tell)
+        member.agent.do(verbs.stage(run, "", "", joining.model.generation), tell)
         # By the generation that it names, the files stay.
         persist(member.agent, run, joining.patch)
     except (VerbFailed, NodeError, NotBrought) as error:

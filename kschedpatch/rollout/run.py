@@ -128,7 +128,6 @@ class Run:
             self.heartbeat.start(turn.member)
         self._everywhere(Turn.bring)
         self._everywhere(Turn.stage)
-        self._everywhere(Turn.preflight)
         self._bring_objects()
 
     def _do(self, step: Callable[[], None], *, to_its_end: bool = False) -> None:

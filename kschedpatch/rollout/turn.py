@@ -14,7 +14,9 @@ from kschedpatch.cluster.kubectl import ApiRefused, Kubectl
 from kschedpatch.model.events import Event, Listener, Phase, State
 from kschedpatch.model.fleetplan import RUN_MARK, Canary
 from kschedpatch.model.rollout import NodeOutcome, RolloutSettings
+from kschedpatch.node import verbs
 from kschedpatch.node.agent import Agent, VerbFailed
+from kschedpatch.node.chain import Chain, Wanted
 from kschedpatch.node.errors import NodeError, Stopped
 from kschedpatch.rollout.bringing import Meter, NotBrought, Telling, bring_image, hold_image
 from kschedpatch.rollout.cancel import Abandoned, Cancel
@@ -65,6 +67,7 @@ class Turn:
         """Who was still named in the lease after his end."""
         self._switch_began = 0.0
         self._canary: Canary | None = None
+        self._switching: Chain | None = None
 
     @property
     def label(self) -> str:
@@ -131,6 +134,7 @@ class Turn:
                 hold_image(self.member, self.run, change.image_before, say)
 
     def stage(self) -> None:
+        """And the trial run of what was staged: nothing has to be decided here in between."""
         change = self.change
         meters: dict[str, Meter] = {}
 
@@ -139,26 +143,21 @@ class Turn:
                 meters[name] = Meter(name, 0, partial(self._sent, Phase.STAGE), self.cancel)
             meters[name](sent, size)
 
-        with self._step(Phase.STAGE) as say:
-            self.member.agent.stage(
-                self.run,
-                change.after,
-                change.patch_text,
-                change.generation,
-                say,
-                on_sent,
-                change.base,
+        agent, trial, full = self.member.agent, change.preflight, self.settings.preflight
+        asked = [
+            verbs.stage(
+                self.run, change.after, change.patch_text, change.generation, on_sent, change.base
             )
-
-    def preflight(self) -> None:
-        trial = self.change.preflight
+        ]
+        if trial is not None:
+            asked.append(verbs.preflight(self.run, trial, change.image_before, full=full))
+        with self._step(Phase.STAGE) as say:
+            chain = agent.begin(*asked)
+            agent.answer(chain, say)
         if trial is None:
             return
         with self._step(Phase.PREFLIGHT) as say:
-            full = self.settings.preflight
-            how = self.member.agent.preflight(
-                self.run, trial, self.change.image_before, full=full, say=say
-            )
+            how = verbs.how_tried(agent.answer(chain, say))
             if full and how == "none":
                 say("no tool here can run the scheduler beforehand: this proof is left out")
 
@@ -166,12 +165,14 @@ class Turn:
         change = self.change
         with self._step(Phase.ARM):
             self.reached = Reached.ARMED
-            self.member.agent.arm(
-                self.run,
-                change.before_sha256,
-                change.after_sha256,
-                change.patch_name,
-                self.settings.reason,
+            self.member.agent.do(
+                verbs.arm(
+                    self.run,
+                    change.before_sha256,
+                    change.after_sha256,
+                    change.patch_name,
+                    self.settings.reason,
+                )
             )
 
     def canary(self) -> None:
@@ -187,12 +188,11 @@ class Turn:
             self._canary = planned
             marked = planned._replace(manifest=planned.manifest.replace(RUN_MARK, self.run))
             settings = self.settings
-            self.member.agent.canary(
-                self.run,
-                marked,
-                settle=settings.settle,
-                timeout=settings.watch_timeout,
-                say=say,
+            self.member.agent.do(
+                verbs.canary(
+                    self.run, marked, settle=settings.settle, timeout=settings.watch_timeout
+                ),
+                say,
             )
 
     def _check_room(self, planned: Canary, say: Callable[[str], None]) -> None:
@@ -204,31 +204,39 @@ class Turn:
             say(f"whether there is room for what the new pod asks for can't be told: {error}")
 
     def switch(self) -> None:
-        change = self.change
+        """The node goes on to watch by itself."""
+        change, agent = self.change, self.member.agent
         with self._step(Phase.SWITCH) as say:
             self.reached = Reached.SWITCHED
             self._switch_began = time.monotonic()
-            self.buried = self.member.agent.switch(
-                self.run,
-                change.health.port,
-                change.lease,
-                canary=self._canary,
-                in_place=change.in_place,
-                say=say,
+            self._switching = agent.begin(
+                verbs.switch(
+                    self.run,
+                    change.health.port,
+                    change.lease,
+                    canary=self._canary,
+                    in_place=change.in_place,
+                ),
+                *self.behind_switch(),
             )
+            self.buried = verbs.buried(agent.answer(self._switching, say))
+
+    def behind_switch(self) -> tuple[Wanted, ...]:
+        watch = verbs.watch(
+            self.run,
+            self.change.health,
+            canary=self._canary,
+            lease=self.change.lease,
+            settle=self.settings.settle,
+            timeout=self.settings.watch_timeout,
+        )
+        return (watch,)
 
     def watch(self) -> None:
         with self._step(Phase.WATCH) as say:
             watch_began = time.monotonic()
-            proof = self.member.agent.watch(
-                self.run,
-                self.change.health,
-                canary=self._canary,
-                lease=self.change.lease,
-                settle=self.settings.settle,
-                timeout=self.settings.watch_timeout,
-                say=say,
-            )
+            assert self._switching is not None  # noqa: S101  it comes before
+            proof = verbs.proof(self.member.agent.answer(self._switching, say))
             self.buried = self.buried or proof.buried
             self.seconds_to_proven = watch_began - self._switch_began + proof.seconds
             self.reached = Reached.PROVEN
@@ -236,7 +244,8 @@ class Turn:
     def fallen(self) -> StepFailed | None:
         """Has the scheduler that was proven ended since? Whatever else is odd is not for now."""
         try:
-            self.member.agent.watch(self.run, self.change.health, settle=0, timeout=2)
+            look = verbs.watch(self.run, self.change.health, settle=0, timeout=2)
+            self.member.agent.do(look)
         except VerbFailed as error:
             if error.reason == "crash":
                 failure = failure_of(self.label, Phase.PROBE, error)
@@ -291,17 +300,14 @@ class Turn:
                     self.outcome = NodeOutcome.UNCHANGED
                     return
                 say("the old manifest is back, waiting for its scheduler")
-                self._until_answered(
-                    self.member.agent,
-                    lambda agent: agent.watch(
-                        self.run,
-                        self.change.health_before,
-                        old=True,
-                        settle=_SETTLE_AGAIN,
-                        timeout=self.settings.watch_timeout,
-                        say=say,
-                    ),
+                ready = verbs.watch(
+                    self.run,
+                    self.change.health_before,
+                    old=True,
+                    settle=_SETTLE_AGAIN,
+                    timeout=self.settings.watch_timeout,
                 )
+                self._until_answered(self.member.agent, lambda agent: agent.do(ready, say))
                 self.outcome = NodeOutcome.RESTORED
                 # Not below zero: the nodes of a sandbox settle in less time than they say.
                 self.seconds_to_restored = max(0.0, time.monotonic() - began - _SETTLE_AGAIN)

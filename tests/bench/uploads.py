@@ -22,6 +22,7 @@ from kschedpatch.model.images import ImageArchive
 from kschedpatch.model.nodeaddress import NodeAddress
 from kschedpatch.model.plan import StagedFile
 from kschedpatch.model.sources import SourceFile
+from kschedpatch.node import verbs
 from kschedpatch.node.agent import Agent
 from kschedpatch.node.become import Become
 from kschedpatch.node.images import upload
@@ -113,4 +114,4 @@ def _upload(agent: Agent, run_id: str, file: SourceFile) -> None:
 
 def _stage(agent: Agent, run_id: str, file: SourceFile) -> None:
     generation = make_generation([StagedFile("kube-scheduler", 0o755, file)])
-    agent.stage(run_id, AFTER.decode(), "# a benchmark\n", generation)
+    agent.do(verbs.stage(run_id, AFTER.decode(), "# a benchmark\n", generation))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kschedpatch.model.nodeaddress import NodeAddress
 from kschedpatch.node.agent import Agent, Say
 from kschedpatch.node.become import NO_BECOME
+from kschedpatch.node.chain import Chain, Reply, Wanted
 from kschedpatch.node.errors import CallTimeout, ConnectionLost, Unreachable
-from kschedpatch.node.payload import Payload
 from kschedpatch.node.process import ProcessChannel
 from kschedpatch.node.script import agent_script
-from kschedpatch.node.session import Reply, Session
+from kschedpatch.node.session import Session
 from kschedpatch.sandbox.sandbox import Sandbox
 from tests.integration.rollout.rig import NodeTransport
 
@@ -55,21 +55,21 @@ class _Agent(Agent):
         super().__init__(session)
         self._way = way
 
-    def _call(
-        self,
-        verb: str,
-        *args: tuple[str, str],
-        payloads: Sequence[Payload] = (),
-        say: Say | None = None,
-        timeout: float = 60.0,
-    ) -> Reply:
-        way = self._way
-        if not way.counting:
-            return super()._call(verb, *args, payloads=payloads, say=say, timeout=timeout)
-        way.at("before", f"{verb} on {self.label}")
-        reply = super()._call(verb, *args, payloads=payloads, say=say, timeout=timeout)
-        way.at("after", f"{verb} on {self.label}")
+    def begin(self, *asked: Wanted) -> Chain:
+        self._at("before", asked[0].verb)
+        return super().begin(*asked)
+
+    def answer(self, chain: Chain, say: Say | None = None) -> Reply:
+        verb = chain.verb
+        reply = super().answer(chain, say)
+        self._at("after", verb)
+        if chain.goes_on:
+            self._at("before", chain.verb)
         return reply
+
+    def _at(self, moment: str, verb: str) -> None:
+        if self._way.counting:
+            self._way.at(moment, f"{verb} on {self.label}")
 
 
 class _Transport:

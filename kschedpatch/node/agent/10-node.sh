@@ -32,7 +32,7 @@ stop() {
   emit_fact reason "$2"
   emit_fact detail "$3"
   emit_end "$1"
-  exit 0
+  exit "$1"
 }
 
 there() { command -v "$1" >/dev/null 2>&1; }

@@ -26,13 +26,16 @@ KSP_BREAK='
 
 # serve MAIN: a request is a line, the shell's own mark and then the words of the call: its mark, the verb,
 # key=value ... Each runs in a process of its own, so nothing of it is left for the next. What a call has not read
-# of its payloads does not begin with that mark, and is never taken for a request: it ends the shell.
+# of its payloads does not begin with that mark, and is never taken for a request: it ends the shell. With a plus
+# behind the mark it is the request of a call that is only made if the one before has ended well.
 serve() {
   serve_main=$1
   [ -n "${KSP_DD:-}" ] || learn_dd
+  serve_code=0
   while IFS= read -r serve_line; do
     case $serve_line in
       "$KSP_MARK "*) ;;
+      "$KSP_MARK+ "*) [ $serve_code = 0 ] || exit 95 ;;
       *) exit 97 ;;
     esac
     serve_line=${serve_line#* }

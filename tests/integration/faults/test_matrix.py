@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from unittest.mock import patch as replaced
 
 import pytest
 
-from kschedpatch.node import agent
-from kschedpatch.node.payload import Payload, bytes_payload
+from kschedpatch.node.quoting import quote
+from kschedpatch.node.script import agent_script
 from kschedpatch.sandbox.sandbox import Sandbox
 from tests.faults import matrix as matrix_module
+from tests.faults import operators
 from tests.faults.faults import (
     Fault,
     Heal,
@@ -56,7 +58,7 @@ def nobody_left(scene: Scene) -> Heal:
     return process_killed(scene)
 
 
-_IDLE = b"""#!/bin/sh
+_IDLE = """#!/bin/sh
 [ "$1" = watch ] || exit 0
 echo $$ >"$KSCHEDPATCH_ROOT/var/lib/kschedpatch/txn/armed"
 while :; do sleep 1; done
@@ -64,12 +66,12 @@ while :; do sleep 1; done
 
 
 def test_without_the_dead_man_the_matrix_goes_red(tmp_path_factory: pytest.TempPathFactory) -> None:
-    def payload(data: bytes) -> Payload:
-        return bytes_payload(_IDLE if data.startswith(b"#!/bin/sh\n# The dead man") else data)
-
+    lame_script = re.sub(
+        r"(?ms)^KSP_RESTORE=.*?^(?=ksp_main)", f"KSP_RESTORE={quote(_IDLE)}\n", agent_script()
+    )
     with (
         Sandbox(tmp_path_factory.mktemp("red"), nodes=1, speed=20) as sandbox,
-        replaced.object(agent, "bytes_payload", payload),
+        replaced.object(operators, "agent_script", lambda: lame_script),
         replaced.object(matrix_module, "MARGIN", 30.0),
     ):
         lame = Matrix(sandbox)

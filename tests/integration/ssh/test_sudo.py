@@ -12,10 +12,11 @@ import pytest
 
 from kschedpatch.node import shell as shell_module
 from kschedpatch.node.become import Become, Elevation, Secret
+from kschedpatch.node.chain import Reply
 from kschedpatch.node.connectoptions import TransportKind
 from kschedpatch.node.errors import BecomeFailed
 from kschedpatch.node.payload import bytes_payload
-from kschedpatch.node.session import Reply, Session
+from kschedpatch.node.session import Session
 from tests.integration.ssh.conftest import Lab
 from tests.integration.ssh.sudostub import SudoStub
 from tests.integration.sshd import Sshd

@@ -14,8 +14,8 @@ from kschedpatch.model.inspection import (
     SocketAsked,
     SocketLook,
 )
+from kschedpatch.node.chain import Reply
 from kschedpatch.node.inspection import inspection_arguments, inspection_from
-from kschedpatch.node.session import Reply
 
 ASKED = InspectionAsked(
     "::1",
