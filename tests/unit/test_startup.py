@@ -93,3 +93,14 @@ def test_without_an_ssh_match_exec_is_still_run(command: str, port: int, tmp_pat
 def test_ssh_is_taken_from_one_place(path: Path) -> None:
     if path != SSH_LIBRARY:
         assert not [name for name in imported(path) if name.split(".")[0] == "paramiko"]
+
+
+def test_nothing_is_searched_for_garbage_at_the_end() -> None:
+    script = (
+        "import atexit, gc, sys; sys.argv = ['kschedpatch', '--version']\n"
+        "atexit.register(lambda: print(len(gc.get_objects()) < gc.get_freeze_count()))\n"
+        "from kschedpatch.cli.entry import main\n"
+        "main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "True"
