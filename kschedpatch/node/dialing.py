@@ -19,6 +19,18 @@ def timeout_of(destination: Destination, options: ConnectOptions) -> float:
     return options.connect_timeout or destination.connect_timeout or CONNECT_TIMEOUT
 
 
+class _Prompt(socket.socket):
+    """Acknowledges at once. sshd leaves Nagle's algorithm on where there is no terminal: the second
+    of two small answers waits for the first to be acknowledged, and for that the kernel takes its
+    time, up to 40 ms each."""
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        data = super().recv(size, flags)
+        # The kernel forgets it with what is sent next.
+        self.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        return data
+
+
 def dialed(destination: Destination, options: ConnectOptions, label: str) -> socket.socket:
     timeout = timeout_of(destination, options)
     where = f"{destination.host} port {destination.port}"
@@ -47,4 +59,8 @@ def dialed(destination: Destination, options: ConnectOptions, label: str) -> soc
     ):
         if hasattr(socket, name):  # not everywhere
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return sock
+    if not hasattr(socket, "TCP_QUICKACK"):
+        return sock
+    prompt = _Prompt(sock.family, sock.type, sock.proto, sock.detach())
+    prompt.settimeout(timeout)
+    return prompt

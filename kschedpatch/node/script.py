@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -11,6 +12,7 @@ from kschedpatch.node.quoting import quote
 _FIRST = "frames.sh"
 #: A file of its own on the node: the dead man runs it, and it needs nothing else.
 _DEAD_MAN = "restore.sh"
+_COMMENT = re.compile(r"(?m)^[ \t]*#.*\n")
 #: What `stands` and `confirm` need: over a fresh connection nothing else is asked.
 _CONFIRMING = (_FIRST, "10-node.sh", "30-lock.sh", "80-end.sh", "90-main.sh")
 
@@ -42,4 +44,4 @@ def _text(name: str) -> str:
 def _without_comments(text: str) -> str:
     """A third of it, which each node would have to take in and read through. There are none behind
     commands, and no text of several lines has one that begins so."""
-    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return _COMMENT.sub("", text)

@@ -1,7 +1,7 @@
-"""Sends requests and their frames from a thread of its own.
+"""Sends requests and their frames, large ones from a thread of its own.
 
 The caller reads at the same time: a node that talks before it has read everything would otherwise
-wait for us while we wait for it.
+wait for us while we wait for it. What fits into any pipe needs nobody who reads.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from kschedpatch.node.errors import ConnectionLost, PayloadChanged, Stopped
 from kschedpatch.node.payload import Payload, frame
 from kschedpatch.node.transport import Channel
+
+#: Pipes and windows hold at least twice as much, and before a request there is nothing in them.
+_SMALL = 32 * 1024
 
 
 class Sender:
@@ -26,11 +29,19 @@ class Sender:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        if self._is_small():
+            self._run()
+        else:
+            self._thread.start()
+
+    def _is_small(self) -> bool:
+        size = sum(len(lead) + sum(p.size for p in payloads) for lead, payloads in self._parts)
+        return size <= _SMALL
 
     def has_sent_all(self) -> bool:
         """Asked when the node has read everything: the thread may not have noticed yet."""
-        self._thread.join(1)
+        if self._thread.ident is not None:
+            self._thread.join(1)
         return self._all_sent and not self._thread.is_alive()
 
     def _run(self) -> None:

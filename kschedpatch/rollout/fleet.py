@@ -157,8 +157,10 @@ def open_fleet(
     *,
     listener: Listener = nobody,
 ) -> Fleet:
+    script = agent_script()  # once: the nodes are connected all at the same time
+
     def opened(address: NodeAddress) -> Agent:
-        return Agent(Session(connect(address, options), become, agent_script()))
+        return Agent(Session(connect(address, options), become, script))
 
     return Fleet(addresses, opened, listener)
 

@@ -122,10 +122,10 @@ class Run:
     # Forward.
 
     def _prepare(self) -> None:
-        # A fixed order: of two operators at once, one gets all locks and the other none.
-        for turn in sorted(self.turns, key=lambda t: t.change.machine_id):
-            self._do(turn.lock, to_its_end=True)
-            self.heartbeat.start(turn.member)
+        # Of two operators at once, one gets the first lock, and with it all of them.
+        ordered = sorted(self.turns, key=lambda t: t.change.machine_id)
+        for some in (ordered[:1], ordered[1:]):
+            self._everywhere(self._lock, some, to_its_end=True)
         self._everywhere(Turn.bring)
         self._everywhere(Turn.stage)
         self._bring_objects()
@@ -137,7 +137,17 @@ class Run:
             raise StepFailed(Failure(label, Phase.WATCH, FailureReason.TOO_LATE, detail))
         self.cancel.run(step, to_its_end=to_its_end)
 
-    def _everywhere(self, step: Callable[[Turn], None], *, to_its_end: bool = False) -> None:
+    def _lock(self, turn: Turn) -> None:
+        turn.lock()
+        self.heartbeat.start(turn.member)
+
+    def _everywhere(
+        self,
+        step: Callable[[Turn], None],
+        turns: Sequence[Turn] | None = None,
+        *,
+        to_its_end: bool = False,
+    ) -> None:
         def one(turn: Turn) -> StepFailed | None:
             try:
                 step(turn)
@@ -146,7 +156,7 @@ class Run:
             return None
 
         def every() -> None:
-            for error in in_parallel(one, self.turns):
+            for error in in_parallel(one, self.turns if turns is None else turns):
                 if error is not None:
                     raise error
 

@@ -18,7 +18,7 @@ _BY_PLACE = ("/bin/sh", "/bin/sleep", "/bin/date", "/bin/uname", "/usr/bin/id")
 #: What the script on the nodes and the stubs call; coreutils, grep and sed, or busybox, have them.
 PROGRAMS = tuple(
     "cat chmod chown cmp cp cut dd df env grep head ls mkdir mkfifo mktemp mv readlink rm sed sh "
-    "sha256sum sort stat sync tail tr wc".split()
+    "sha256sum sort stat sync tail tee tr wc".split()
 )
 
 

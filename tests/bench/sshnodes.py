@@ -33,8 +33,9 @@ _SETTINGS = (
 )
 _PROCESSES = 200
 _STUBS = {
-    # Every image is there, nothing runs; this machine's own runtime, if it has one, is hidden.
+    # Every image is there, nothing runs; this machine's own runtime and journal are hidden.
     "crictl": "#!/bin/sh\n",
+    "journalctl": "#!/bin/sh\n",
     "kubelet": "#!/bin/sh\necho Kubernetes v1.34.2\n",
     # The pause in `switch` is the kubelet's, and there is none; every other sleep is real.
     "sleep": '#!/bin/sh\n[ "$*" = 2 ] || exec /bin/sleep "$@"\n',

@@ -41,7 +41,7 @@ stage_directories() {
 
 # All of them; then, by one process each for all: is it what was sent, its mode, and onto the disk.
 stage_receive() {
-  stage_hashes='' stage_modes=''
+  stage_hashes='' stage_unread='' stage_mode='' stage_names=''
   set --
   # No pipe: a loop behind one could not end the verb.
   stage_rest=$arg_file
@@ -50,33 +50,48 @@ stage_receive() {
     stage_rest=${stage_rest#*"$KSP_BREAK"}
     stage_name=${stage_item#*:*:*:}
     emit_step "receiving $stage_name"
-    stage_modes=$stage_modes${stage_item%%:*}$KSP_BREAK
+    [ "$stage_mode" = "${stage_item%%:*}" ] || stage_modes
+    stage_mode=${stage_item%%:*} stage_names="$stage_names $stage_name"
     stage_item=${stage_item#*:}
-    stage_hashes="$stage_hashes${stage_item%%:*}  $stage_name$KSP_BREAK"
+    stage_hash=${stage_item%%:*}
+    stage_hashes="$stage_hashes$stage_hash  $stage_name$KSP_BREAK"
     stage_item=${stage_item#*:}
-    stage_file "${stage_item%%:*}" || stage_failed "can't write $stage_name: no space?"
+    if [ "${stage_item%%:*}" -ge 4194304 ]; then
+      stage_large
+    else
+      frame_to "$stage_scratch/$stage_name" || stage_failed "can't write $stage_name: no space?"
+      stage_unread="$stage_unread$stage_hash  $stage_name$KSP_BREAK"
+    fi
     set -- "$@" "$stage_scratch/$stage_name"
   done
+  stage_modes
   printf %s "$stage_hashes" >"$stage_scratch/.sha256" || stage_failed "can't write $stage_scratch: no space?"
-  stage_said=$(cd "$stage_scratch" && sha256sum -c .sha256 2>/dev/null)
+  stage_said=$(cd "$stage_scratch" && printf %s "$stage_unread" | sha256sum -c 2>/dev/null)
   case $stage_said in
     *": FAILED"*)
       stage_said=${stage_said%%": FAILED"*}
       stage_name=${stage_said##*"$KSP_BREAK"}
       stage_failed "$stage_name arrived damaged" ;;
   esac
-  for stage_path; do
-    stage_mode=${stage_modes%%"$KSP_BREAK"*}
-    stage_modes=${stage_modes#*"$KSP_BREAK"}
-    stage_name=${stage_path##*/}
-    chmod "$stage_mode" "$stage_path" || stage_failed "can't set the mode of $stage_name"
-  done
   flush "$@" "$stage_scratch/.sha256" "$stage_scratch"
 }
 
-# stage_file SIZE: the next frame as the file stage_name
-stage_file() {
-  frame_to "$stage_scratch/$stage_name"
+# Of those that came one behind the other with the same one. Their names hold nothing odd (core/staging.py).
+stage_modes() {
+  [ -n "$stage_names" ] || return 0
+  (cd "$stage_scratch" && chmod "$stage_mode" $stage_names) || stage_failed "can't set the mode of$stage_names"
+  stage_names=''
+}
+
+# The next frame as the file stage_name. Its hash is reckoned while it arrives: for a scheduler that takes about as
+# long as a fast network needs to bring it.
+stage_large() {
+  stage_path=$stage_scratch/$stage_name
+  frame_begins && true >"$stage_path" || stage_failed "can't write $stage_name: no space?"
+  # A disk that is full makes tee fail, and what follows finds that.
+  stage_arrived=$(frame_bytes "$frame_length" | tee "$stage_path" | sha256sum)
+  frame_is_whole && [ "$(stat -c %s "$stage_path")" = "$frame_length" ] || stage_failed "can't write $stage_name: no space?"
+  [ "${stage_arrived%% *}" = "$stage_hash" ] || stage_failed "$stage_name arrived damaged"
 }
 
 stage_failed() {

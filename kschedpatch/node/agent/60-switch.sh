@@ -97,7 +97,7 @@ backup_failed() {
 
 write_meta() {
   meta_stat=$(stat -c '%a %u:%g' "$MANIFEST")
-  printf '%s=%s\n' run "$arg_run" kind "$(txn kind)" when "$(date +%s)" who "$(txn who)" reason "$arg_reason" \
+  printf '%s=%s\n' run "$arg_run" kind "$(txn kind)" when "$(txn since)" who "$(txn who)" reason "$arg_reason" \
     patch "$arg_patch" before "$arg_old" after "$arg_new" generation "$(txn generation)" uid "$LIVE_UID" \
     mode "${meta_stat% *}" owner "${meta_stat#* }"
 }

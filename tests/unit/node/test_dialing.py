@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -55,3 +57,25 @@ def test_what_ssh_said_serves_one_connection(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(Unreachable, match="port 2"):
         connect(CP1, options)
     assert asked == [CP1]
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="only Linux has it")
+def test_every_answer_is_acknowledged_at_once() -> None:
+    """sshd holds a second small answer back until the first is; the kernel lets it wait."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def echo() -> None:
+            peer, _ = listener.accept()
+            with peer:
+                while data := peer.recv(16):
+                    peer.sendall(data)
+
+        threading.Thread(target=echo, daemon=True).start()
+        host, port = listener.getsockname()
+        with dialing.dialed(NOWHERE._replace(host=host, port=port), ConnectOptions(), "cp1") as way:
+            modes = []
+            for _ in range(4):
+                way.sendall(b"x")
+                way.recv(16)
+                modes.append(way.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK))
+    assert modes == [1, 1, 1, 1]
