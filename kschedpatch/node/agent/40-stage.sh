@@ -88,8 +88,13 @@ stage_modes() {
 stage_large() {
   stage_path=$stage_scratch/$stage_name
   frame_begins && true >"$stage_path" || stage_failed "can't write $stage_name: no space?"
+  # By what is fastest here: where the processor can reckon such hashes, openssl lets it, and is seven times as fast.
+  stage_reckons=sha256sum
+  case $(openssl dgst -sha256 -r </dev/null 2>/dev/null) in
+    e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855*) stage_reckons='openssl dgst -sha256 -r' ;;
+  esac
   # A disk that is full makes tee fail, and what follows finds that.
-  stage_arrived=$(frame_bytes "$frame_length" | tee "$stage_path" | sha256sum)
+  stage_arrived=$(frame_bytes "$frame_length" | tee "$stage_path" | $stage_reckons)
   frame_is_whole && [ "$(stat -c %s "$stage_path")" = "$frame_length" ] || stage_failed "can't write $stage_name: no space?"
   [ "${stage_arrived%% *}" = "$stage_hash" ] || stage_failed "$stage_name arrived damaged"
 }

@@ -529,7 +529,7 @@ def test_a_cut_upload_goes_on_in_the_same_run_and_in_the_next(tmp_path: Path) ->
 
 def test_a_binary_is_sent_with_progress_mounted_and_run(one: Rig, tmp_path: Path) -> None:
     path = tmp_path / "kube-scheduler"
-    path.write_bytes(program() + os.urandom(3_000_000))
+    path.write_bytes(program() + os.urandom(5_000_000))
     heard = Heard()
     text = patch(one.fresh_v(), scheduler=f"binary: {path}", rest=CONFIG)
     result = one.apply(text, TRIED, listener=heard)
