@@ -7,10 +7,12 @@ stderr, tables to stdout. Everything stays on the loopback.
 from __future__ import annotations
 
 import argparse
+import compileall
 import importlib
 import signal
 import sys
 
+from tests.bench.costs import ROOT
 from tests.bench.measuring import Settings, progress
 
 PARTS = ("startup", "job", "roundtrips", "fleet", "uploads", "linting", "hostile")
@@ -28,6 +30,9 @@ def main() -> None:
     # Servers that were started are ended on the way out, so that must be taken on these as well.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: sys.exit(128 + number))
+    # pip compiles what it installs, the libraries here included; a checkout may have no byte code.
+    for part in ("kschedpatch", "tests"):
+        compileall.compile_dir(str(ROOT / part), quiet=2)
     settings = Settings(given.full, given.rounds)
     for name in given.parts or PARTS:
         progress(f"-- {name}")

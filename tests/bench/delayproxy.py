@@ -20,26 +20,18 @@ class Connection:
     something, so it may have waited for that."""
 
     def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self.ended = self.began
         self.turns = 0
         self._heard = True  # the connection itself was answered
         self._lock = threading.Lock()
-
-    @property
-    def seconds(self) -> float:
-        return self.ended - self.began
 
     def client_spoke(self) -> None:
         with self._lock:
             self.turns += self._heard
             self._heard = False
-            self.ended = time.perf_counter()
 
     def client_hears(self) -> None:
         with self._lock:
             self._heard = True
-            self.ended = time.perf_counter()
 
 
 class DelayProxy:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import subprocess
 import sys
 import tempfile
@@ -33,8 +32,6 @@ app()
 
 
 def run(settings: Settings) -> None:
-    # pip compiles what it installs, the libraries here included; a checkout may have no byte code.
-    compileall.compile_dir(str(ROOT / "kschedpatch"), quiet=1)
     helps = {"import typer (the floor)": TYPER, "kschedpatch --help": [*PROGRAM, "--help"]}
     _measure("Start-up", helps, settings)
     with tempfile.TemporaryDirectory() as directory:

@@ -178,6 +178,29 @@ def test_the_last_node_that_fails_takes_all_back(three: Rig) -> None:
     assert_clean(three)
 
 
+def test_a_file_that_is_spoilt_before_the_confirm_takes_all_back(three: Rig) -> None:
+    """The schedulers that run have read theirs; the next start on that node would be in vain."""
+    manifests = three.manifests()
+    spoilt = three.nodes[1]
+
+    def spoil() -> None:
+        staged = spoilt.path("/etc/kubernetes/kschedpatch/generations")
+        (config,) = (path for path in staged.glob("*/*") if path.name != ".sha256")
+        config.write_text("profiles: [\n")
+
+    last = three.sandbox.leader()
+    assert last is not None
+    listener = on_event(Phase.WATCH, State.DONE, spoil, node=last.name)
+    result = three.apply(patch(three.fresh_v(), rest=CONFIG), listener=listener)
+    assert result.exit_code == exitcodes.ROLLED_BACK, result
+    assert {node.outcome for node in result.nodes} == {NodeOutcome.RESTORED}
+    assert result.failure is not None
+    assert (result.failure.node, result.failure.phase) == (spoilt.name, Phase.CONFIRM)
+    assert "is no longer what was staged" in result.failure.detail
+    assert three.manifests() == manifests
+    assert_clean(three)
+
+
 def test_what_a_failed_run_brought_does_not_stay(one: Rig) -> None:
     """Nobody can go back to it, and a binary is large."""
     text = patch(3, scheduler="image: example.org/crash-after-1:v1", rest=CONFIG)
