@@ -22,10 +22,14 @@ class FreshWays:
         self._run = run
         self._pool: ThreadPoolExecutor | None = None
         self._ways: dict[str, Future[Agent]] = {}
+        self._members: dict[str, Member] = {}
 
     def begin(self, member: Member) -> None:
+        if member.label in self._ways:
+            return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(_AT_ONCE)
+        self._members[member.label] = member
         self._ways[member.label] = self._pool.submit(member.fresh)
 
     def over_which_all_stand(self) -> dict[str, Agent]:
@@ -45,10 +49,20 @@ class FreshWays:
 
     def over_which_stands(self, label: str) -> Agent:
         try:
-            agent = self._ways[label].result()
-            agent.stands(self._run)
+            try:
+                return self._asked(label)
+            except NodeError:
+                # It may have been idle for as long as the other nodes took: what lies in between
+                # forgets such connections.
+                self._ways.pop(label).add_done_callback(_closed)
+                self.begin(self._members[label])
+                return self._asked(label)
         except (NodeError, VerbFailed) as error:
             raise StepFailed(failure_of(label, Phase.CONFIRM, error)) from error
+
+    def _asked(self, label: str) -> Agent:
+        agent = self._ways[label].result()
+        agent.stands(self._run)
         return agent
 
     def close(self) -> None:

@@ -306,7 +306,11 @@ class Run:
 
     def _keep(self, turn: Turn) -> None:
         try:
-            turn.confirm(self.fresh.over_which_stands(turn.label))
+            agent = None
+            if not turn.change.in_place:
+                self.fresh.begin(turn.member)
+                agent = self.fresh.over_which_stands(turn.label)
+            turn.confirm(agent)
             turn.finish()
         except (StepFailed, NodeError):
             turn.restore()

@@ -287,6 +287,8 @@ class Turn:
     def restore(self) -> None:
         """Until the old scheduler is seen ready, or the node can't be reached any more."""
         began = time.monotonic()
+        if self._switching is not None and self._switching.goes_on:
+            self._switching.drop()  # nobody waits for this watch any more
         try:
             with self._step(Phase.RESTORE) as say:
                 ended = self._until_answered(

@@ -47,17 +47,16 @@ holds() {
   esac
   return 1
 }
-# all_hold HASH FILE ...: by one process for all of them. Their paths are ours: no line breaks in them.
+# all_hold HASH FILE ...: by one process for all of them. Their paths are ours: no line breaks in them. Of what is no
+# hash sha256sum only warns, as long as another line is right.
 all_hold() {
   hold_lines=''
   while [ $# -gt 1 ]; do
-    hold_lines="$hold_lines${1:-none}  $2
-"
+    [ ${#1} = 64 ] || return 1
+    hold_lines="$hold_lines$1  $2$KSP_BREAK"
     shift 2
   done
-  sha256sum -c >/dev/null 2>&1 <<HOLD_END
-${hold_lines%?}
-HOLD_END
+  printf %s "$hold_lines" | sha256sum -c >/dev/null 2>&1
 }
 # first_line FILE; read_line FILE: the same into the variable LINE, for those that come often
 read_line() { LINE=''; if [ -r "$1" ]; then IFS= read -r LINE <"$1" || true; fi; }
@@ -132,15 +131,17 @@ names_of_run() {
 # the kubelet's hash, 32 hex digits; the kubelet mounts /dev/termination-log from the pod's directory,
 # and the pod's log directory tells its name. No runtime has to be asked.
 find_live() {
-  LIVE_PID='' LIVE_UID='' LIVE_LOGS=''
-  set --
+  LIVE_PID='' LIVE_UID='' LIVE_LOGS='' live_maybe=''
   # Each of these files takes the kernel its time, and there are hundreds: not those of processes that see the
   # node's own mounts. Where that can't be told, all.
   for live_found in "$R"/proc/[0-9]*; do
-    [ "$live_found/ns/mnt" -ef /proc/self/ns/mnt ] || set -- "$@" "$live_found/mountinfo"
+    [ "$live_found/ns/mnt" -ef /proc/self/ns/mnt ] || live_maybe=$live_maybe$live_found/mountinfo$KSP_BREAK
   done
-  [ $# -gt 0 ] || return 0
-  for live_found in $(grep -osHE "/pods/[0-9a-f]{32}/containers/$POD/" "$@" 2>/dev/null); do
+  [ -n "$live_maybe" ] || return 0
+  IFS=$KSP_BREAK # one a word, whatever the path holds
+  live_maybe=$(grep -osHE "/pods/[0-9a-f]{32}/containers/$POD/" $live_maybe 2>/dev/null)
+  unset IFS
+  for live_found in $live_maybe; do
     live_uid=${live_found#*:/pods/}
     live_uid=${live_uid%%/*}
     for live_logs in "$LOGS/kube-system_$POD"-*_"$live_uid"; do
@@ -305,7 +306,7 @@ kubeadm_at_work() {
   done
 }
 
-# The state of a transaction, by files alone: into STATE.
+# The state of the open transaction, by files alone, into STATE. The names of files remain those of this call's run.
 find_state() {
   read_line "$T/run"
   names_of_run "$LINE"
@@ -321,6 +322,7 @@ find_state() {
     read_line "$T/new"
     if [ -n "$LINE" ] && holds "$MANIFEST" "$LINE"; then STATE=confirmed; fi
   fi
+  [ -z "$arg_run" ] || names_of_run "$arg_run"
 }
 
 # Is he there and counting? His word alone would outlive him.

@@ -2,6 +2,7 @@
 # facts: one look at the node. Creates nothing, not even a directory: `plan` may be run by anybody.
 
 facts() {
+  hold_words
   find_manifest
   find_live
   find_host
@@ -27,6 +28,7 @@ facts() {
   facts_traces
   facts_asked
   facts_space
+  facts_uploads
   kubeadm_at_work
   emit_fact kubeadm "$WORK"
   [ "$arg_api" != 1 ] || facts_api
@@ -46,7 +48,7 @@ facts_space() {
     [ -z "$facts_place" ] || [ ! -e "$R$facts_place" ] || set -- "$@" "$R$facts_place"
   done
   # A line of names, then one for each of them: (...) 890123  13% /mnt
-  facts_df=$(df -Pk "$@" 2>/dev/null)
+  facts_df=$(df -Pk "$@" 2>/dev/null) || return 0
   for facts_place; do
     facts_df=${facts_df#*"$KSP_BREAK"}
     facts_said=${facts_df%%"$KSP_BREAK"*}
@@ -60,6 +62,10 @@ facts_space() {
     case $facts_mount in *\ *) facts_mount=$(printf %s "$facts_mount" | tr ' ' _) ;; esac
     emit_fact filesystem "$facts_mount $facts_place"
   done
+}
+
+# What there is of archives whose upload was cut off.
+facts_uploads() {
   for facts_file in "$UPLOADS"/*.part; do
     [ -f "$facts_file" ] || continue
     facts_id=${facts_file##*/}
@@ -88,7 +94,7 @@ facts_manifest() {
     emit_fact manifest_stat "${facts_said#* }"
     emit_fact manifest_time "${facts_said%% *}"
     # One that is no larger than they are is read faster by the shell itself.
-    if [ "${facts_size:-99999}" -le 8192 ]; then emit_text manifest "$MANIFEST"; else emit_blob manifest "$MANIFEST"; fi
+    if [ "${facts_size:-99999}" -le 8192 ]; then emit_text manifest "$MANIFEST" "$facts_size"; else emit_blob manifest "$MANIFEST"; fi
     facts_base
   fi
   if [ -f "$DIRECTORY/kube-apiserver.yaml" ]; then emit_fact control_plane_version "$(control_plane_version)"; fi
@@ -107,7 +113,8 @@ facts_others() {
   done
   [ $# -gt 0 ] || return 0
   facts_number=0
-  grep -lsE 'kube-scheduler|KubeSchedulerConfiguration' "$@" | while IFS= read -r facts_file; do
+  emit_held
+  grep -lsE 'kube-scheduler|KubeSchedulerConfiguration' "$@" | while KSP_HOLDS='' && IFS= read -r facts_file; do
     if [ $facts_number -lt 10 ] && [ -f "$facts_file" ] && [ "$(($(wc -c <"$facts_file")))" -le 1048576 ]; then
       emit_fact other "$facts_number ${facts_file#"$R"}"
       emit_blob "other-$facts_number" "$facts_file"
@@ -207,7 +214,7 @@ facts_state() {
       emit_fact objects "$facts_run $LINE"
     fi
   done
-  if [ -f "$REVISIONS/original/before" ]; then emit_text original "$REVISIONS/original/before"; fi
+  if [ -f "$REVISIONS/original/before" ]; then emit_blob original "$REVISIONS/original/before"; fi
   facts_generation
   [ -d "$T" ] || return 0
   facts_left=$(txn deadline)
@@ -265,7 +272,8 @@ $facts_image
 " ;;
     esac
   fi
-  [ -z "$arg_path" ] || printf '%s' "$arg_path" | while IFS= read -r facts_file; do
+  emit_held
+  [ -z "$arg_path" ] || printf '%s' "$arg_path" | while KSP_HOLDS='' && IFS= read -r facts_file; do
     facts_at=$R$facts_file
     if [ -d "$facts_at" ]; then facts_type=Directory
     elif [ -f "$facts_at" ]; then facts_type=File
@@ -276,7 +284,7 @@ $facts_image
     else facts_type=Missing; fi
     emit_fact path "$facts_type $facts_file"
   done
-  [ -z "$facts_images" ] || printf '%s' "$facts_images" | while IFS= read -r facts_image; do
+  [ -z "$facts_images" ] || printf '%s' "$facts_images" | while KSP_HOLDS='' && IFS= read -r facts_image; do
     image_there "$facts_image"
     case $? in
       0)
@@ -294,9 +302,10 @@ facts_api() {
   facts_answer=$(timeout 15 kubectl "--kubeconfig=$facts_conf" $facts_cache --request-timeout=5s -n kube-system get lease kube-scheduler -o 'jsonpath={.spec.holderIdentity}' 2>/dev/null) || return 0
   emit_fact api 1
   emit_fact holder "$facts_answer"
+  emit_held
   timeout 15 kubectl "--kubeconfig=$facts_conf" $facts_cache --request-timeout=5s get nodes -l node-role.kubernetes.io/control-plane \
     -o 'jsonpath={range .items[*]}{.metadata.name}{range .status.addresses[*]}{" "}{.address}{end}{"\n"}{end}' 2>/dev/null |
-    while IFS= read -r facts_answer; do emit_fact control_plane "$facts_answer"; done
+    while KSP_HOLDS='' && IFS= read -r facts_answer; do emit_fact control_plane "$facts_answer"; done
 }
 
 # kept: the manifests that a run keeps, its patch, what it did to objects of the cluster, and the names of the

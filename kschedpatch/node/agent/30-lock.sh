@@ -27,6 +27,8 @@ keep_scripts() {
 
 # lock run=... kind=... who=... extent=SECONDS
 lock() {
+  lock_found=''
+  if [ -d "$T" ]; then lock_found=1; fi
   find_manifest
   open_state
   lock_tries=0
@@ -47,9 +49,9 @@ lock() {
     emit_fact took_over "$(txn run)"
     # One of two who find it stale moves it away; the other finds the winner's lock.
     mv "$T" "$S/.stale-$arg_run" 2>/dev/null && rm -rf "$S/.stale-$arg_run"
-    # Not where that one was.
-    find_manifest
   done
+  # Not where that one was.
+  [ -z "$lock_found" ] || find_manifest
   {
     printf '%s\n' "$arg_kind" >"$T/kind" && printf '%s\n' "$arg_who" >"$T/who" &&
       date +%s >"$T/since" && printf '%s\n' "$arg_extent" >"$T/extent" && read_boot_id && printf '%s\n' "$LINE" >"$T/boot" &&
@@ -78,6 +80,7 @@ lock_is_stale() {
   lock_until=$(txn deadline)
   read_boot_id
   [ "$(txn boot)" != "$LINE" ] || [ "$(uptime_seconds)" -ge "${lock_until:-0}" ] || return 1
+  names_of_run "$(txn run)"
   rm -f "$NEW" "$DIRECTORY"/.kschedpatch-*.canary "$CANARY_MANIFEST"
 }
 

@@ -35,8 +35,11 @@ stage_generation() {
 
 # The scheduler may run as another user than root: directories are open, files have their own modes.
 stage_directories() {
-  if [ -d "$GENERATIONS" ]; then chmod 755 "${GENERATIONS%/*}" "$GENERATIONS"; fi &&
-    (umask 022 && mkdir -p "$stage_scratch")
+  set --
+  for stage_path in "${GENERATIONS%/*}" "$GENERATIONS"; do
+    [ ! -d "$stage_path" ] || set -- "$@" "$stage_path"
+  done
+  { [ $# = 0 ] || chmod 755 "$@"; } && (umask 022 && mkdir -p "$stage_scratch")
 }
 
 # All of them; then, by one process each for all: is it what was sent, its mode, and onto the disk.
@@ -66,20 +69,19 @@ stage_receive() {
   done
   stage_modes
   printf %s "$stage_hashes" >"$stage_scratch/.sha256" || stage_failed "can't write $stage_scratch: no space?"
-  stage_said=$(cd "$stage_scratch" && printf %s "$stage_unread" | sha256sum -c 2>/dev/null)
-  case $stage_said in
-    *": FAILED"*)
-      stage_said=${stage_said%%": FAILED"*}
-      stage_name=${stage_said##*"$KSP_BREAK"}
-      stage_failed "$stage_name arrived damaged" ;;
-  esac
+  [ -z "$stage_unread" ] || stage_said=$(cd "$stage_scratch" && printf %s "$stage_unread" | sha256sum -c 2>/dev/null) || {
+    case $stage_said in *": FAILED"*) ;; *) stage_failed "what was staged can't be read back" ;; esac
+    stage_said=${stage_said%%": FAILED"*}
+    stage_name=${stage_said##*"$KSP_BREAK"}
+    stage_failed "$stage_name arrived damaged"
+  }
   flush "$@" "$stage_scratch/.sha256" "$stage_scratch"
 }
 
 # Of those that came one behind the other with the same one. Their names hold nothing odd (core/staging.py).
 stage_modes() {
   [ -n "$stage_names" ] || return 0
-  (cd "$stage_scratch" && chmod "$stage_mode" $stage_names) || stage_failed "can't set the mode of$stage_names"
+  (cd "$stage_scratch" && chmod "$stage_mode" -- $stage_names) || stage_failed "can't set the mode of$stage_names"
   stage_names=''
 }
 

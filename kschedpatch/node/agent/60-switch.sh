@@ -19,9 +19,13 @@ arm() {
   # The power may go from here on: on the disk is what he needs who brings the old manifest back.
   keep_back_up "$NEW" "$T/run" "$T/old" "$T/new" "$T/boot" "$T/manifest" "$S/restore.sh"
   all_hold "$arg_old" "$backup/before" "$arg_new" "$NEW" || {
-    holds "$backup/before" "$arg_old" || backup_failed "the backup is not what was written"
+    holds "$backup/before" "$arg_old" || {
+      rm -f "$NEW" "$T/manifest"
+      backup_failed "the backup is not what was written"
+    }
     arm_failed disk "$NEW is not what was written"
   }
+  keep_original
   start_dead_man
   emit_fact uid "$LIVE_UID"
   emit_end "$DONE"
@@ -50,7 +54,14 @@ back_up() {
 # keep_back_up FILE ...: it comes onto the disk, and these files with it.
 keep_back_up() {
   flush "$@" "$backup/before" ${backup_first:+"$backup_first/before"}
-  [ -z "$backup_first" ] || mv "$backup_first" "$REVISIONS/original" 2>/dev/null || backup_failed "can't write to $REVISIONS"
+}
+
+# When it was read back: this one is never written again.
+keep_original() {
+  [ -z "$backup_first" ] || mv "$backup_first" "$REVISIONS/original" 2>/dev/null || {
+    rm -f "$NEW" "$T/manifest"
+    backup_failed "can't write to $REVISIONS"
+  }
 }
 
 # note run=... outcome=open|settled|gone [old=... new=... patch=... reason=...], payload: the ledger of the
@@ -71,6 +82,7 @@ note() {
     back_up
     keep_back_up
     holds "$backup/before" "$arg_old" || backup_failed "the backup is not what was written"
+    keep_original
   fi
   rm -f "$note_kept/objects"
   if [ "$arg_outcome" != gone ]; then
@@ -227,7 +239,7 @@ switch() {
   now && emit_fact ended_cs $((NOW - switch_start))
   # A holder that may still be alive keeps its lease.
   if [ -z "$LIVE_PID" ] || [ -d "$R/proc/$LIVE_PID" ]; then switch_holder=''; fi
-  [ -z "$arg_lease" ] || settle_lease 3<&- >/dev/null 2>&1 &
+  if [ -n "$arg_lease" ]; then settle_lease 3<&- >/dev/null 2>&1 & fi
   # The pod's sandbox ends last, and the kubelet makes a successor that comes too soon wait for 10 s more.
   switch_rest=2 switch_tries=0
   while [ $switch_tries -lt 350 ] && sandbox_of "$LIVE_UID"; do

@@ -112,23 +112,38 @@ frame_is_whole() {
 # emit_record TEXT: one record; line breaks and other controls become blanks. Another process is started only
 # where there may be some: there are dozens of facts.
 emit_record() {
-  case $1 in
-    *[!0-9A-Za-z._/:=+,@\ -]*) printf '@%s %s\n' "$KSP_MARK" "$(printf '%s' "$1" | LC_ALL=C tr '\000-\037\177' ' ')" ;;
-    *) printf '@%s %s\n' "$KSP_MARK" "$1" ;;
-  esac
+  record=$1
+  case $record in *[!0-9A-Za-z._/:=+,@\ -]*) record=$(printf '%s' "$record" | LC_ALL=C tr '\000-\037\177' ' ') ;; esac
+  emit_words "@$KSP_MARK $record$KSP_BREAK"
+}
+
+# emit_words TEXT. Each piece that is written is a packet of its own for sshd, and for who reads: a verb that says much
+# begins with `hold_words`. A loop behind a pipe is another process, and what it holds would be lost: `emit_held` before
+# it, and KSP_HOLDS= in it.
+emit_words() {
+  if [ -n "${KSP_HOLDS:-}" ]; then KSP_HELD=$KSP_HELD$1; else printf %s "$1"; fi
+}
+
+hold_words() { KSP_HOLDS=1 KSP_HELD=''; }
+
+emit_held() {
+  [ -n "${KSP_HELD:-}" ] || return 0
+  printf %s "$KSP_HELD"
+  KSP_HELD=''
 }
 
 # emit_fact KEY VALUE
 emit_fact() { emit_record "fact $1 $2"; }
 
 # emit_step TEXT: what goes on, for people
-emit_step() { emit_record "step $1"; }
+emit_step() { emit_record "step $1" && emit_held; }
 
 # emit_blob KEY FILE: the bytes of a file. One that shrinks meanwhile is filled up with zero bytes:
 # the length has been said.
 emit_blob() {
   [ -r "$2" ] && [ -f "$2" ] || return 1
   blob_length=$(($(wc -c <"$2")))
+  emit_held
   printf '@%s blob %s %s\n' "$KSP_MARK" "$1" "$blob_length"
   if [ "$blob_length" -gt 0 ]; then
     { cat -- "$2"; head -c "$blob_length" /dev/zero; } 2>/dev/null | head -c "$blob_length"
@@ -136,8 +151,8 @@ emit_blob() {
   echo
 }
 
-# emit_text KEY FILE: a small file of our own, which nobody changes, the same way; without a process for it
-# where a shell can hold it (no line that is not ended, and nothing but ASCII).
+# emit_text KEY FILE [SIZE]: a small file the same way; without a process for it where a shell can hold it (no line
+# that is not ended, nothing but ASCII). Of NUL bytes it sees nothing: the size tells, where the file is not our own.
 emit_text() {
   [ -r "$2" ] && [ -f "$2" ] || return 1
   text_read='' text_length=0
@@ -149,15 +164,16 @@ emit_text() {
     text_read=$text_read$text_line$KSP_BREAK
     text_length=$((text_length + ${#text_line} + 1))
   done <"$2"
-  if [ -n "$text_line" ]; then
+  if [ -n "$text_line" ] || [ "$text_length" != "${3:-$text_length}" ]; then
     emit_blob "$1" "$2"
     return
   fi
-  printf '@%s blob %s %s\n%s\n' "$KSP_MARK" "$1" "$text_length" "$text_read"
+  emit_words "@$KSP_MARK blob $1 $text_length$KSP_BREAK$text_read$KSP_BREAK"
 }
 
 # emit_end CODE: the last record of a call, with the number of frames that were read. Without it the operator
 # takes the call for cut off.
 emit_end() {
+  emit_held
   printf '@%s end %s %s\n' "$KSP_MARK" "$1" "${KSP_FRAMES:-0}"
 }

@@ -136,15 +136,15 @@ case $mode in
   boot) ! rebooted || restore boot; exit 0 ;; # what could not be done now, `watch` does
   now) restore now; exit 1 ;;
   watch)
-    deadline=0
+    deadline='' missed=0
     printf '%s\n' "$$" 2>/dev/null >"$T/armed"
     while [ -d "$T" ]; do
       # Another run's, made while we slept: its orders are read from the start.
       IFS= read -r owner 2>/dev/null <"$T/run" && [ "$owner" != "$run" ] && exec sh "$0" watch
       IFS= read -r said 2>/dev/null <"$T/deadline" || said=
-      # Empty while it is being renewed.
-      case $said in '' | *[!0-9]*) ;; *) deadline=$said ;; esac
+      # Empty while it is being renewed: then the one before counts. One that stays so is none.
+      case $said in '' | *[!0-9]*) missed=$((missed + 1)); [ $missed -lt 9 ] || deadline=${deadline:-0} ;; *) deadline=$said ;; esac
       IFS=. read -r up _ <"$R/proc/uptime" || up=0
-      if [ "$up" -ge "$deadline" ] || rebooted; then restore watch; sleep 1; else sleep 0.3; fi
+      if [ "$up" -ge "${deadline:-999999999}" ] || rebooted; then restore watch; sleep 1; else sleep 0.3; fi
     done ;;
 esac

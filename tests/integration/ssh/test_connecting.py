@@ -8,11 +8,13 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import paramiko
 import pytest
 
 from kschedpatch.inputs.nodeaddresses import parse_address
+from kschedpatch.node import dialing
 from kschedpatch.node.bastions import Bastions
 from kschedpatch.node.become import NO_BECOME, Secret
 from kschedpatch.node.connect import connect
@@ -300,13 +302,13 @@ def test_the_agent_is_never_forwarded(lab: Lab) -> None:
 
 def test_nodelay_is_set(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[socket.socket] = []
-    real = socket.create_connection
+    real = dialing.dialed
 
-    def remember(*args: object, **kwargs: object) -> socket.socket:
-        made.append(real(*args, **kwargs))  # type: ignore[arg-type]  # passed on as they came
+    def remember(*args: Any) -> socket.socket:
+        made.append(real(*args))
         return made[-1]
 
-    monkeypatch.setattr(socket, "create_connection", remember)
+    monkeypatch.setattr(dialing, "dialed", remember)
     transport = lab.connect()
     assert made[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     assert made[0].getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)

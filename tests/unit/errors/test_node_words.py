@@ -95,6 +95,12 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
     ("can't make", "stage", (STAGE, *STAGED), lambda n: n.locked().file(GENERATIONS)),
     ("can't write d/f: no", "stage", (STAGE.replace(":f", ":d/f"), *STAGED), Node.locked),
     ("f arrived damaged", "stage", (STAGE, "new", "", "", "y"), Node.locked),
+    (
+        "can't be read back",
+        "stage",
+        (STAGE, *STAGED),
+        lambda n: n.locked().program("sha256sum", "exit 1"),
+    ),
     ("set the mode of f", "stage", (STAGE.replace("0644", "odd"), *STAGED), Node.locked),
     (
         "can't replace",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,35 @@ def test_a_switch_that_begins_while_the_run_is_ended(
     assert node.manifest.read_text() == OLD
     assert not node.token.exists()
     assert not node.txn.exists()
+
+
+def counting(node: Node, shell: list[str]) -> subprocess.Popen[bytes]:
+    environment = {"PATH": os.environ["PATH"], "KSCHEDPATCH_ROOT": str(node.root)}
+    return subprocess.Popen([*shell, str(RESTORE), "watch"], env=environment)
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_a_deadline_that_is_just_being_written_is_waited_for(
+    shell: list[str], tmp_path: Path
+) -> None:
+    """Whoever arms him sets it anew as soon as he says that he counts: his first look may find an
+    empty file."""
+    node = Node(tmp_path)
+    (node.txn / "deadline").write_text("")
+    with counting(node, shell) as dead_man:
+        time.sleep(0.7)
+        (node.txn / "deadline").write_text("9000\n")
+        time.sleep(0.7)
+        assert node.txn.exists()
+        (node.txn / "deadline").write_text("0\n")
+        dead_man.wait(20)
+    assert not node.txn.exists()
+
+
+def test_a_deadline_that_stays_empty_is_none(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.manifest.rename(node.token)
+    (node.txn / "deadline").write_text("")
+    with counting(node, ["sh"]) as dead_man:
+        dead_man.wait(30)
+    assert node.manifest.read_text() == OLD

@@ -1,0 +1,123 @@
+"""Small looks that the verbs share, under every shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kschedpatch.node.agent import Agent, VerbFailed
+from kschedpatch.node.become import NO_BECOME
+from kschedpatch.node.local import LocalTransport
+from kschedpatch.node.script import agent_script
+from kschedpatch.node.session import Session
+from tests.unit.errors.brokennode import MANIFEST, NEW, OLD, RUN, TXN, Node, digest
+from tests.unit.node.shells import EVERY_SHELL
+
+
+def said(shell: list[str], root: Path, lines: str) -> str:
+    """What these lines print when they have the script's functions."""
+    script = agent_script().removesuffix('ksp_main "$@"\n') + lines
+    done = subprocess.run(
+        [*shell, "-c", script],
+        env={"PATH": os.environ["PATH"], "KSCHEDPATCH_ROOT": str(root), "LC_ALL": "C"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+@pytest.mark.parametrize(
+    "hashes, verdict",
+    [
+        ((digest("a"), digest("b")), "yes"),
+        ((digest("a"), digest("a")), "no"),
+        # Of such a line sha256sum only warns, as long as another one is right.
+        ((digest("a"), ""), "no"),
+        (("", digest("b")), "no"),
+        ((digest("a"), "none"), "no"),
+    ],
+)
+def test_all_of_them_hold_or_none(
+    shell: list[str], hashes: tuple[str, str], verdict: str, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    files = [f'"{digest_}" {tmp_path}/{name}' for digest_, name in zip(hashes, "ab", strict=True)]
+    lines = f"if all_hold {' '.join(files)}; then echo yes; else echo no; fi"
+    assert said(shell, tmp_path, lines) == f"{verdict}\n"
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_a_scheduler_among_many_containers_is_found(shell: list[str], tmp_path: Path) -> None:
+    uid = "c" * 32
+    logs = tmp_path / f"var/log/pods/kube-system_kube-scheduler-cp1_{uid}/kube-scheduler"
+    logs.mkdir(parents=True)
+    for number in range(100, 700):
+        own = f"/pods/{uid}/containers/kube-scheduler/x" if number == 555 else "/pods/x/y"
+        mounts = tmp_path / f"proc/{number}/mountinfo"
+        mounts.parent.mkdir(parents=True)
+        mounts.write_text(f"1 2 3 {own} - ext4\n")
+    lines = 'find_manifest; find_live; echo "$LIVE_PID $LIVE_UID $LIVE_LOGS"'
+    assert said(shell, tmp_path, lines) == f"555 {uid} {logs}\n"
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    made = Node(tmp_path)
+    monkeypatch.setenv("KSCHEDPATCH_ROOT", str(made.root))
+    monkeypatch.setenv("PATH", f"{made.programs}:{os.environ['PATH']}")
+    return made
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return Agent(Session(LocalTransport("cp1"), NO_BECOME, agent_script()))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a\0b: x\nfoo\n",
+        b"\0" * 1700,
+        b"no: end",
+        b"",
+        b"a: 1\r\n\tb: \xc3\xa9\n",
+        b"apiVersion: v1\nkind: Pod\n",
+        b"# " + b"x" * 20_000 + b"\n",
+    ],
+)
+def test_a_manifest_is_told_byte_for_byte(content: bytes, node: Node, agent: Agent) -> None:
+    """After a loss of power it may be nothing but zeros, and has to be replaced all the same."""
+    (node.root / MANIFEST).write_bytes(content)
+    found = agent.facts(api=False).manifest
+    assert found is not None
+    assert found.content == content
+
+
+def test_a_dead_man_who_ends_the_run_while_the_switch_begins(node: Node, agent: Agent) -> None:
+    """His last word is spoken before the first rename: nothing may be moved any more."""
+    node.armed().program(
+        "journalctl",
+        f"rm -rf {node.root / TXN} {node.root / NEW}; echo '-- cursor: c'",
+    )
+    with pytest.raises(VerbFailed):
+        agent.call("switch", ("run", RUN), timeout=20)
+    assert (node.root / MANIFEST).read_text() == "old"
+    assert not (node.root / OLD).exists()
+
+
+def test_a_confirm_takes_no_other_run_s_token(node: Node, agent: Agent) -> None:
+    """The run was ended and another one has switched, in the moment between two looks."""
+    node.switched()
+    other = node.root / OLD.replace(RUN, "other")
+    node.program(
+        "sha256sum",
+        f'echo other >{node.root / TXN / "run"}; touch {other}\nexec /usr/bin/sha256sum "$@"',
+    )
+    agent.call("confirm", ("run", RUN), timeout=20)
+    assert other.exists()
