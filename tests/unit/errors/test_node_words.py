@@ -168,6 +168,7 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
     ("manifest arrived damaged", "arm", (ARM,), lambda n: n.locked().file(f"{TXN}/after", "ne")),
     ("can't write to", "arm", (ARM,), lambda n: n.locked().file(KEPT)),
     ("can't write to", "arm", (ARM,), lambda n: n.locked().file(f"{STATE}/revisions/.original")),
+    ("can't write to", "arm", (ARM,), lambda n: n.locked().program("mv", "exit 1")),
     ("the backup is not what was", "arm", (ARM,), lambda n: lying(n.locked(), 2, 3)),
     ("can't write", "arm", (ARM,), lambda n: n.locked().directory(NEW)),
     ("is not what was written", "arm", (ARM,), lambda n: lying(n.locked(), 2)),
