@@ -16,7 +16,7 @@ from kschedpatch.report import program
 
 
 def main() -> NoReturn:
-    _look_less_for_garbage()
+    look_less_for_garbage()
     _make_streams_safe()
     if sys.argv[1:2] == ["__complete"]:
         _complete(lambda: _completing().shell_answer(sys.argv[2:]))
@@ -32,12 +32,12 @@ def main() -> NoReturn:
 
 def complete_for_kubectl() -> NoReturn:
     """``kubectl_complete-schedpatch``: kubectl asks it what can follow ``kubectl schedpatch …``."""
-    _look_less_for_garbage()
+    look_less_for_garbage()
     _make_streams_safe()
     _complete(lambda: _completing().kubectl_answer(sys.argv[1:]))
 
 
-def _look_less_for_garbage() -> None:
+def look_less_for_garbage() -> None:
     """Imports make many objects and no garbage: looking for it takes a twentieth of a short
     command, and as much again at its end, when Python goes through all that it is about to drop."""
     gc.set_threshold(20_000, 20, 20)

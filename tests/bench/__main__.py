@@ -1,4 +1,5 @@
-"""``python -m tests.bench [--full] [--rounds N] [PART …]``: tables of ratios, never assertions.
+"""``python -m tests.bench [--full] [--rounds N] [--nodes N,N] [PART …]``: tables of ratios, never
+assertions.
 
 ``make bench`` is the quick run of all parts, ``make bench-full`` the long one. Progress goes to
 stderr, tables to stdout. Everything stays on the loopback.
@@ -23,6 +24,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}")
     parser.add_argument("--full", action="store_true", help="more nodes, more rounds, more bytes")
     parser.add_argument("--rounds", type=int, help="instead of what each part finds enough")
+    parser.add_argument("--nodes", help="how many, separated by commas, instead of each part's own")
     given = parser.parse_args()
     unknown = [name for name in given.parts if name not in PARTS]
     if unknown:
@@ -33,7 +35,8 @@ def main() -> None:
     # pip compiles what it installs, the libraries here included; a checkout may have no byte code.
     for part in ("kschedpatch", "tests"):
         compileall.compile_dir(str(ROOT / part), quiet=2)
-    settings = Settings(given.full, given.rounds)
+    nodes = tuple(int(number) for number in (given.nodes or "").split(",") if number)
+    settings = Settings(given.full, given.rounds, nodes)
     for name in given.parts or PARTS:
         progress(f"-- {name}")
         # One by one: what a part imports must not slow the parts before it.

@@ -35,7 +35,7 @@ def run(settings: Settings) -> None:
     if not CAN_SERVE or not CAN_TELL:
         progress("fleet: left out, an sshd and Linux are needed")
         return
-    sizes = (3, 50, 200) if settings.full else (3, 50)
+    sizes = settings.nodes or ((3, 50, 200) if settings.full else (3, 50))
     rounds = settings.of(3, 5)
     found: dict[int, dict[str, list[Seen]]] = {}
     with ssh_nodes(max(sizes), progress) as all_nodes:

@@ -37,7 +37,7 @@ def run(settings: Settings) -> None:
     if not CAN_SERVE:
         progress("job: left out, no sshd is installed (openssh-server)")
         return
-    sizes = (1, 3, 7, 50) if settings.full else (1, 3, 7)
+    sizes = settings.nodes or ((1, 3, 7, 50) if settings.full else (1, 3, 7))
     with ssh_nodes(max(sizes), progress) as nodes:
         for size in sizes:
             _measure(nodes.first(size), settings)
@@ -95,7 +95,7 @@ def _running(nodes: SshNodes) -> float:
 
 
 def _whole(nodes: SshNodes, *more: str) -> float:
-    command = [sys.executable, "-m", "tests.bench.ourjob", str(nodes.ssh_config), *nodes.names]
+    command = [sys.executable, "-m", "tests.bench.ourprocess", str(nodes.ssh_config), *nodes.names]
     with stopwatch() as watch:
         done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, check=False)
     if done.returncode:

@@ -21,6 +21,8 @@ class Settings(NamedTuple):
     full: bool = False
     rounds: int | None = None
     """None: what the part itself finds enough."""
+    nodes: tuple[int, ...] = ()
+    """Instead of the sizes that a part has."""
 
     def of(self, quick: int, full: int) -> int:
         """How many rounds, where the command line does not say."""

@@ -4,7 +4,8 @@ It is the product's own ``Run``: locked, staged, the dead man armed and seen arm
 node, read back and confirmed over fresh connections, finished. Left out are canary, preflight and
 probe, and the watch after a switch, which have to do with a scheduler that runs.
 
-``python -m tests.bench.ourjob SSH_CONFIG NODE …`` is what the benchmark starts as a whole process;
+``python -m tests.bench.ourjob SSH_CONFIG NODE …`` does it once (``ourprocess`` starts that as the
+program is started);
 ``--phases`` tells where the time goes, ``--profile`` where the processor's does.
 """
 
