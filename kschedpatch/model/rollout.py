@@ -73,7 +73,7 @@ class FailureReason(StrEnum):
     LOST = "lost"
     """The connection to the node."""
     FOREIGN = "foreign"
-    """Somebody else changed the manifest in the meantime."""
+    """Somebody else changed the manifest, or what it points to, in the meantime."""
     DISK = "disk"
     LOCKED = "locked"
     TOO_LATE = "too-late"

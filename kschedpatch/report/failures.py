@@ -24,7 +24,7 @@ REASONS = {
     FailureReason.DENIED: "the pod was not admitted",
     FailureReason.NOT_READY: "the scheduler did not become ready",
     FailureReason.LOST: "the connection was lost",
-    FailureReason.FOREIGN: "somebody else has changed the manifest in the meantime",
+    FailureReason.FOREIGN: "somebody else has changed the manifest, or a file of the change",
     FailureReason.DISK: "the node could not write",
     FailureReason.LOCKED: "another run is open there",
     FailureReason.TOO_LATE: "the node had gone back by itself before it was confirmed",
