@@ -50,6 +50,7 @@ _SLOW = frozenset(
 )
 _COLOURS = {State.FAILED: "red", State.DONE: "green", State.SKIPPED: "yellow"}
 _NUMBERS = re.compile(r"[0-9.]+")
+_ALL_OF_THEM = re.compile(r"(?<![0-9.])([0-9]+) of \1(?![0-9.])")
 _NOW_AND_THEN = 5.0
 Clock = Callable[[], float]
 
@@ -103,8 +104,10 @@ class PlainLines:
 
 
 def _only_counts(event: Event, text: str, last: str) -> bool:
-    """The same as before but for its numbers, and not at its end."""
-    going_on = event.state is State.PROGRESS and event.fraction != 1
+    """The same as before but for its numbers, and not at its end: who has read "0 of 1 pods done"
+    waits for the last of them."""
+    at_end = event.fraction == 1 or _ALL_OF_THEM.search(text) is not None
+    going_on = event.state is State.PROGRESS and not at_end
     return going_on and _NUMBERS.sub("", text) == _NUMBERS.sub("", last)
 
 

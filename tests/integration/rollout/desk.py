@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ class Desk:
         return str(self.file)
 
     def types(self, command: str, *arguments: str, nodes: Sequence[str] | None = None) -> Ran:
-        return run(command, *(self.names if nodes is None else nodes), *arguments)
+        ran = run(command, *(self.names if nodes is None else nodes), *arguments)
+        sys.stdout.write(f"{ran.err}\n{ran.out}\n")  # of a test that fails, pytest shows all of it
+        return ran
 
     def data(self, command: str, *arguments: str) -> dict[str, Any]:
         ran = self.types(command, *arguments, "-o", "json")

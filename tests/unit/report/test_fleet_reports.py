@@ -380,6 +380,25 @@ def test_counts_are_shown_now_and_then_as_lines_and_all_as_json() -> None:
     assert json.loads(stream.getvalue())["fraction"] == 0.3333
 
 
+@pytest.mark.parametrize(
+    "counts, shown",
+    [
+        (["0 of 1", "1 of 1"], ["0 of 1", "1 of 1"]),
+        (["0 of 12", "1 of 12", "11 of 12", "12 of 12"], ["0 of 12", "12 of 12"]),
+        (["1 of 11", "1 of 10"], ["1 of 11"]),
+    ],
+)
+def test_the_end_of_a_count_is_told_however_soon_it_comes(
+    counts: list[str], shown: list[str]
+) -> None:
+    stream = io.StringIO()
+    lines = PlainLines(stream, PLAIN, clock=lambda: 1.0)
+    for count in counts:
+        lines(Event(Phase.PROBE, State.PROGRESS, "", f"{count} pods done"))
+    ends = [line.rpartition(": ")[2] for line in stream.getvalue().splitlines()]
+    assert ends == [f"{count} pods done" for count in shown]
+
+
 def test_every_event_has_words() -> None:
     for phase in Phase:
         for state in State:
