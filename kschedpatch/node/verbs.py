@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,11 +14,14 @@ from kschedpatch.model.fleetplan import Canary, Health, Preflight
 from kschedpatch.model.plan import Generation, StagedFile
 from kschedpatch.node.chain import Reply, Wanted
 from kschedpatch.node.payload import Payload, bytes_payload, file_payload
+from kschedpatch.node.quoting import quote
 
 #: A verb that waits on the node says so by steps; one that is silent for longer is cut off.
 SHORT, LONG, IDLE = 60.0, 400.0, 60.0
 #: Bytes a second.
 _SLOWEST = 32 * 1024
+_LARGEST_TEXT = 64 * 1024
+_NO_TEXT = re.compile(rb"[^\t\n -~]")
 
 
 class Proof(NamedTuple):
@@ -48,13 +52,18 @@ def stage(
     base: str = "",
 ) -> Wanted:
     """``on_sent`` hears of large files: which, the bytes sent so far, and of how many."""
-    payloads = [bytes_payload(text.encode()) for text in (manifest, patch, base)]
+    texts, files = [manifest, patch, base], []
     args = [("run", run)]
     if generation is not None:
         args.append(("generation", generation.id))
         for staged in generation.files:
-            args.append(("file", _told(staged)))
-            payloads.append(_staged_payload(staged, on_sent))
+            text = _text_of(staged)
+            args.append(("file", _told(staged, is_text=text is not None)))
+            if text is not None:
+                texts.append(text)
+            else:
+                files.append(_staged_payload(staged, on_sent))
+    payloads = (bytes_payload(" ".join(map(quote, texts)).encode()), *files)
     size = sum(payload.size for payload in payloads)
     return wanted("stage", args, payloads, sending_time(size))
 
@@ -78,7 +87,7 @@ def how_tried(reply: Reply) -> str:
 
 def arm(run: str, old: str, new: str, patch: str, reason: str) -> Wanted:
     about = (("run", run), ("old", old), ("new", new), ("patch", patch), ("reason", reason))
-    return wanted("arm", about)
+    return wanted("arm", about, timeout=LONG)  # all that was staged is brought onto the disk
 
 
 def canary(run: str, planned: Canary, *, settle: float, timeout: float) -> Wanted:
@@ -151,8 +160,17 @@ def sending_time(size: int) -> float:
     return LONG + size / _SLOWEST
 
 
-def _told(staged: StagedFile) -> str:
-    return f"{staged.mode:04o}:{staged.file.sha256}:{staged.file.size}:{staged.name}"
+def _text_of(staged: StagedFile) -> str | None:
+    """What goes as a word among others, if it can: each file by itself is a process on the node."""
+    content = staged.file.content
+    if content is None or len(content) > _LARGEST_TEXT or _NO_TEXT.search(content):
+        return None
+    return content.decode("ascii")
+
+
+def _told(staged: StagedFile, *, is_text: bool) -> str:
+    size = "text" if is_text else staged.file.size
+    return f"{staged.mode:04o}:{staged.file.sha256}:{size}:{staged.name}"
 
 
 def _staged_payload(staged: StagedFile, on_sent: Callable[[str, int, int], None] | None) -> Payload:

@@ -1,24 +1,38 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # stage: what the manifest will point to, in a directory that never changes once it is there.
 
-# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...], payloads: manifest, patch, base, the files in order.
-# The base is empty where it is the manifest that stands there, or kept already.
+# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...], payloads: words, then files in order. The words are
+# manifest, patch, base, and the files whose size is told as `text`. The base is empty where it is the manifest that
+# stands there, or kept already.
 stage() {
   mine
-  frame_to "$T/after" && frame_to "$T/patch.yaml" && frame_to "$T/base" || stop "$COULD_NOT" disk "can't write to $T"
+  frame_words || stop "$COULD_NOT" disk "what was to be staged did not arrive"
+  eval "set -- $FRAME_WORDS"
+  FRAME_WORDS=''
+  { stage_text "$1" "$T/after" && stage_text "$2" "$T/patch.yaml" && stage_text "$3" "$T/base"; } 2>/dev/null ||
+    stop "$COULD_NOT" disk "can't write to $T"
+  shift 3
   if [ -n "$arg_generation" ]; then
-    stage_generation
+    stage_generation "$@"
     printf '%s\n' "$arg_generation" >"$T/generation" || stop "$COULD_NOT" disk "can't write to $T"
   fi
   emit_end "$DONE"
 }
 
+# stage_text TEXT FILE: a new file, since one that is there may have other names
+stage_text() {
+  [ ! -e "$2" ] || rm -f "$2"
+  printf %s "$1" >"$2"
+}
+
+# Nothing relies on it before `arm`, which brings it onto the disk with all else: one that a power cut has spoilt is put
+# right by the next run. But to a damaged one a manifest may point already.
 stage_generation() {
   stage_target=$GENERATIONS/$arg_generation
   stage_scratch=$GENERATIONS/.new-$arg_run
   [ ! -e "$stage_scratch" ] || rm -rf "$stage_scratch"
   stage_directories || stop "$COULD_NOT" disk "can't make $stage_scratch"
-  stage_receive
+  stage_receive "$@"
   if [ -d "$stage_target" ]; then
     if cmp -s "$stage_target/.sha256" "$stage_scratch/.sha256" &&
       (cd "$stage_target" && sha256sum -c .sha256 >/dev/null 2>&1); then
@@ -26,11 +40,11 @@ stage_generation() {
       return
     fi
     # Its name is the hash of its content: whoever changed it, this puts it right.
+    flush "$stage_scratch"/* "$stage_scratch/.sha256" "$stage_scratch"
     mv "$stage_target" "$GENERATIONS/.damaged-$arg_run" || stage_failed "can't replace $stage_target"
   fi
   mv "$stage_scratch" "$stage_target" || stage_failed "can't make $stage_target"
-  [ ! -e "$GENERATIONS/.damaged-$arg_run" ] || rm -rf "$GENERATIONS/.damaged-$arg_run"
-  flush "$GENERATIONS"
+  if [ -e "$GENERATIONS/.damaged-$arg_run" ]; then flush "$GENERATIONS" && rm -rf "$GENERATIONS/.damaged-$arg_run"; fi
 }
 
 # The scheduler may run as another user than root: directories are open, files have their own modes.
@@ -42,30 +56,33 @@ stage_directories() {
   { [ $# = 0 ] || chmod 755 "$@"; } && (umask 022 && mkdir -p "$stage_scratch")
 }
 
-# All of them; then, by one process each for all: is it what was sent, its mode, and onto the disk.
+# stage_receive TEXT ...: all of them; then, by one process each for all: is it what was sent, and its mode.
 stage_receive() {
   stage_hashes='' stage_unread='' stage_mode='' stage_names=''
-  set --
   # No pipe: a loop behind one could not end the verb.
   stage_rest=$arg_file
   while [ -n "$stage_rest" ]; do
     stage_item=${stage_rest%%"$KSP_BREAK"*}
     stage_rest=${stage_rest#*"$KSP_BREAK"}
     stage_name=${stage_item#*:*:*:}
-    emit_step "receiving $stage_name"
     [ "$stage_mode" = "${stage_item%%:*}" ] || stage_modes
     stage_mode=${stage_item%%:*} stage_names="$stage_names $stage_name"
     stage_item=${stage_item#*:}
     stage_hash=${stage_item%%:*}
     stage_hashes="$stage_hashes$stage_hash  $stage_name$KSP_BREAK"
     stage_item=${stage_item#*:}
-    if [ "${stage_item%%:*}" -ge 4194304 ]; then
+    stage_size=${stage_item%%:*}
+    [ "$stage_size" = text ] || emit_step "receiving $stage_name"
+    if [ "$stage_size" != text ] && [ "$stage_size" -ge 4194304 ]; then
       stage_large
     else
-      frame_to "$stage_scratch/$stage_name" || stage_failed "can't write $stage_name: no space?"
+      if [ "$stage_size" != text ]; then
+        frame_to "$stage_scratch/$stage_name"
+      else
+        stage_text "${1-}" "$stage_scratch/$stage_name" 2>/dev/null && shift
+      fi || stage_failed "can't write $stage_name: no space?"
       stage_unread="$stage_unread$stage_hash  $stage_name$KSP_BREAK"
     fi
-    set -- "$@" "$stage_scratch/$stage_name"
   done
   stage_modes
   printf %s "$stage_hashes" >"$stage_scratch/.sha256" || stage_failed "can't write $stage_scratch: no space?"
@@ -75,7 +92,6 @@ stage_receive() {
     stage_name=${stage_said##*"$KSP_BREAK"}
     stage_failed "$stage_name arrived damaged"
   }
-  flush "$@" "$stage_scratch/.sha256" "$stage_scratch"
 }
 
 # Of those that came one behind the other with the same one. Their names hold nothing odd (core/staging.py).

@@ -16,8 +16,13 @@ arm() {
   { cp -p "$MANIFEST" "$NEW" && cat "$T/after" >"$NEW"; } 2>/dev/null || arm_failed disk "can't write $NEW"
   if there chcon && [ -d /sys/fs/selinux ]; then chcon --reference="$MANIFEST" "$NEW" 2>/dev/null; fi
   write_orders || arm_failed disk "can't write to $T"
-  # The power may go from here on: on the disk is what he needs who brings the old manifest back.
-  keep_back_up "$NEW" "$T/run" "$T/old" "$T/new" "$T/boot" "$T/manifest" "$S/restore.sh"
+  # The power may go from here on: on the disk is what he needs who brings the old manifest back, and what the new one
+  # points to.
+  set -- "$NEW" "$T/run" "$T/old" "$T/new" "$T/boot" "$T/manifest" "$S/restore.sh"
+  read_line "$T/generation"
+  arm_points=$GENERATIONS/$LINE
+  [ -z "$LINE" ] || set -- "$@" "$arm_points"/* "$arm_points/.sha256" "$arm_points" "$GENERATIONS"
+  keep_back_up "$@"
   all_hold "$arg_old" "$backup/before" "$arg_new" "$NEW" || {
     holds "$backup/before" "$arg_old" || {
       rm -f "$NEW" "$T/manifest"
@@ -45,7 +50,7 @@ back_up() {
   set -- "$T/after" "$T/patch.yaml"
   [ ! -s "$T/base" ] || set -- "$@" "$T/base"
   {
-    mkdir -p "$backup" ${backup_first:+"$backup_first"} && cp "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
+    mkdir -p "$backup" ${backup_first:+"$backup_first"} && ln -f "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
       write_meta >"$backup/meta" && echo open >"$backup/outcome" &&
       { [ -z "$backup_first" ] || cp "$backup/before" "$backup/meta" "$backup_first/"; }
   } 2>/dev/null || backup_failed "can't write to $backup"
@@ -109,8 +114,13 @@ backup_failed() {
 
 write_meta() {
   meta_stat=$(stat -c '%a %u:%g' "$MANIFEST")
-  printf '%s=%s\n' run "$arg_run" kind "$(txn kind)" when "$(txn since)" who "$(txn who)" reason "$arg_reason" \
-    patch "$arg_patch" before "$arg_old" after "$arg_new" generation "$(txn generation)" uid "$LIVE_UID" \
+  printf 'run=%s\n' "$arg_run"
+  for meta_key in kind since who generation; do
+    read_line "$T/$meta_key"
+    case $meta_key in since) meta_key=when ;; esac
+    printf '%s=%s\n' $meta_key "$LINE"
+  done
+  printf '%s=%s\n' reason "$arg_reason" patch "$arg_patch" before "$arg_old" after "$arg_new" uid "$LIVE_UID" \
     mode "${meta_stat% *}" owner "${meta_stat#* }"
 }
 
@@ -204,8 +214,6 @@ switch() {
   who_leads
   find_live
   remember_logs || stop "$COULD_NOT" disk "can't write to $T"
-  # Whoever looks after the dead man has acted finds no transaction any more.
-  cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null
   # Compare and swap: the hashes right before the rename, and the moved file's right after it.
   all_hold "$(txn new)" "$NEW" "$switch_old" "$MANIFEST" || {
     holds "$MANIFEST" "$switch_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
@@ -321,23 +329,32 @@ sandbox_of() {
   [ -n "$1" ] && there crictl && [ -n "$(timeout 5 crictl pods -q --state Ready --label "io.kubernetes.pod.uid=$1" 2>/dev/null)" ]
 }
 
-# What was there before, so that the watch can tell new signs from old ones.
+# What was there before, so that the watch can tell new signs from old ones. Twice: whoever looks after the dead man has
+# acted finds no transaction any more.
 remember_logs() {
-  {
-    true >"$T/switched" && true >"$T/logs" &&
-      for remember_directory in "$LOGS"/kube-system_kube-scheduler-*/kube-scheduler "$LOGS/kube-system_$CANARY"-*/"$CANARY"; do
-        if [ -d "$remember_directory" ]; then
-          remember_pod=${remember_directory%/*}
-          newest_log "$remember_directory"
-          printf '%s %s\n' "${remember_pod##*_}" "$NEWEST" >>"$T/logs"
-        fi
-      done
-    journal_cursor >"$T/cursor"
-  } 2>/dev/null
+  remember_logs=''
+  for remember_directory in "$LOGS"/kube-system_kube-scheduler-*/kube-scheduler "$LOGS/kube-system_$CANARY"-*/"$CANARY"; do
+    if [ -d "$remember_directory" ]; then
+      remember_pod=${remember_directory%/*}
+      newest_log "$remember_directory"
+      remember_logs="$remember_logs${remember_pod##*_} $NEWEST$KSP_BREAK"
+    fi
+  done
+  journal_cursor
+  read_line "$T/uid"
+  { remember_in "$REVISIONS/$arg_run" && printf '%s\n' "$LINE" >"$REVISIONS/$arg_run/uid"; } 2>/dev/null
+  { true >"$T/switched" && remember_in "$T"; } 2>/dev/null
 }
 
+remember_in() {
+  printf %s "$remember_logs" >"$1/logs" && printf '%s\n' "$CURSOR" >"$1/cursor"
+}
+
+# The journal's end, into CURSOR. It is said in a line of its own, the last one.
 journal_cursor() {
-  if there journalctl; then
-    journalctl -q --no-pager -o cat -n 1 --show-cursor 2>/dev/null | sed -n 's/^-- cursor: //p'
-  fi
+  CURSOR=''
+  if there journalctl; then CURSOR=$(journalctl -q --no-pager -o cat -n 1 --show-cursor 2>/dev/null); fi
+  case $CURSOR in *'-- cursor: '*) ;; *) CURSOR='' ;; esac
+  CURSOR=${CURSOR##*'-- cursor: '}
+  CURSOR=${CURSOR%%"$KSP_BREAK"*}
 }

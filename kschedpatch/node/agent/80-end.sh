@@ -7,14 +7,26 @@ stands() {
   mine
   find_state
   [ "$STATE" = switched ] || [ "$STATE" = confirmed ] || stop "$TOO_LATE" state "the transaction is $STATE, not switched"
-  holds "$MANIFEST" "$(txn new)" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
+  read_line "$T/new"
+  stands_new=$LINE
   read_line "$T/generation"
-  if [ -n "$LINE" ]; then
+  # By one process; which it is that is wrong, another one tells.
+  all_stand || {
+    holds "$MANIFEST" "$stands_new" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
     generation_problem "$LINE"
-    [ -z "$PROBLEM" ] || stop "$FOREIGN" damaged "a file that the new manifest points to is no longer what was staged: $PROBLEM"
-  fi
+    stop "$FOREIGN" damaged "a file that the new manifest points to is no longer what was staged: $PROBLEM"
+  }
   set_deadline 2>/dev/null || stop "$COULD_NOT" disk "can't write $T/deadline"
   emit_end "$DONE"
+}
+
+all_stand() {
+  if [ -z "$LINE" ]; then
+    holds "$MANIFEST" "$stands_new"
+  else
+    [ ${#stands_new} = 64 ] && cd "$GENERATIONS/$LINE" 2>/dev/null && [ -s .sha256 ] &&
+      printf '%s  %s\n' "$stands_new" "$MANIFEST" | sha256sum -c - .sha256 >/dev/null 2>&1
+  fi
 }
 
 # confirm run=...: whoever removes the token first decides; the dead man takes it by a rename
@@ -109,7 +121,8 @@ restore() {
   trap '' HUP INT PIPE TERM
   # His watch afterwards needs what the switch noted, and the transaction goes with its end.
   cp "$T/uid" "$T/cursor" "$T/logs" "$REVISIONS/$arg_run/" 2>/dev/null
-  journal_cursor 2>/dev/null >"$REVISIONS/$arg_run/cursor"
+  journal_cursor
+  printf '%s\n' "$CURSOR" 2>/dev/null >"$REVISIONS/$arg_run/cursor"
   restore_tries=0
   if dead_man_lives && echo 0 2>/dev/null >"$T/deadline"; then
     while is_open "$arg_run" && [ $restore_tries -lt 250 ]; do

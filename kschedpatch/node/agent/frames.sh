@@ -96,6 +96,13 @@ frame_to() {
   return 1
 }
 
+# The next frame as words of the shell, each quoted, for `eval "set -- $FRAME_WORDS"`: many small texts by one
+# process. What stands behind them keeps the command substitution from taking their last line breaks away.
+frame_words() {
+  frame_begins && FRAME_WORDS=$(frame_bytes "$frame_length" && echo " :") && frame_is_whole || return 1
+  case $FRAME_WORDS in *" :") FRAME_WORDS=${FRAME_WORDS%" :"} ;; *) return 1 ;; esac
+}
+
 # The length of the next frame, into frame_length.
 frame_begins() {
   IFS= read -r frame_length <&3 || return 1

@@ -69,7 +69,7 @@ def said(verb: str, arguments: str = "", *payloads: str, script: str = "") -> st
 
 ARM = f"old={digest('old')} new={digest('new')}"
 STAGE = f"generation=g1 file=0644:{digest('x')}:1:f"
-STAGED = ("new", "", "", "x")
+STAGED = ("'new' '' ''", "x")
 IMPORT = f"image=i:v1 sha256={digest('archive')} timeout=9"
 WATCH = "want=new timeout=900"
 SAYS_NO = "echo boom; exit 1"
@@ -89,12 +89,19 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
     (
         "can't write to",
         "stage",
-        ("", *STAGED[:3]),
+        ("", *STAGED[:1]),
         lambda n: replaced(n.locked(), f"{TXN}/after"),
     ),
+    (
+        "did not arrive",
+        "stage",
+        ("", *STAGED[:1]),
+        lambda n: n.locked().program("dd", f'[ "$1" != bs={len(STAGED[0])} ] && exec /bin/dd "$@"'),
+    ),
     ("can't make", "stage", (STAGE, *STAGED), lambda n: n.locked().file(GENERATIONS)),
+    ("can't write d/f: no", "stage", (STAGE.replace(":1:f", ":text:d/f"), *STAGED[:1]), Node.locked),
     ("can't write d/f: no", "stage", (STAGE.replace(":f", ":d/f"), *STAGED), Node.locked),
-    ("f arrived damaged", "stage", (STAGE, "new", "", "", "y"), Node.locked),
+    ("f arrived damaged", "stage", (STAGE, *STAGED[:1], "y"), Node.locked),
     (
         "can't be read back",
         "stage",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kschedpatch.node.loader import LOADER
+from kschedpatch.node.quoting import quote
 from kschedpatch.node.records import Blob, End, Fact, Ready, Record, RecordReader, Step
 from kschedpatch.node.script import agent_script
 from tests.unit.node.shells import EVERY_SHELL
@@ -85,6 +86,42 @@ def test_every_payload_arrives_as_it_was(shell: list[str], tmp_path: Path) -> No
     assert records(done) == [Ready(), Fact("left", "untouched"), End(0, len(PAYLOADS))]
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == PAYLOADS
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+#: Every byte but NUL, as text in UTF-8 and as what only one byte of it is; quotes; what looks like a command.
+WORDS = (
+    "".join(map(chr, range(1, 256))),
+    "",
+    "a\n\n\n",
+    "it's '\\'' \"$HOME\" $(touch pwned) `touch pwned` * ~ ! \\\n",
+    "x" * 200_000,
+    "# öäü – 世界 🙂 :",
+)
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_texts_arrive_as_words_as_they_were(shell: list[str], tmp_path: Path) -> None:
+    body = (
+        'frames_open; frame_words || emit_end 1; eval "set -- $FRAME_WORDS"; emit_fact count $#\n'
+        'number=0; for word in "$@"; do printf %s "$word" >"word$number"; number=$((number + 1)); done\n'
+        "frame_to file; emit_end 0"
+    )
+    words = " ".join(map(quote, WORDS)).encode()
+    done = run(shell, tmp_path, body, framed(words, b"behind them"))
+    assert records(done) == [Ready(), Fact("count", str(len(WORDS))), End(0, 2)]
+    for number, word in enumerate(WORDS):
+        assert (tmp_path / f"word{number}").read_bytes().decode() == word
+    assert (tmp_path / "file").read_bytes() == b"behind them"
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+@pytest.mark.parametrize("stdin", [b"9\n'a' 'b'", b"70000\n" + b"x" * 69000, b"", b"1x\na"])
+def test_words_that_are_cut_short_are_none(
+    shell: list[str], stdin: bytes, tmp_path: Path
+) -> None:
+    body = "frames_open; if frame_words; then emit_end 0; else emit_end 5; fi"
+    assert records(run_to_the_end(shell, tmp_path, body, stdin)) == [Ready(), End(5)]
 
 
 @pytest.mark.parametrize("shell", EVERY_SHELL)
