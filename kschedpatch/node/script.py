@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from kschedpatch.node.quoting import quote
 
+# importlib.resources would cost more than reading all of them.
+_AGENT = Path(__file__).with_name("agent")
 _FIRST = "frames.sh"
 #: A file of its own on the node: the dead man runs it, and it needs nothing else.
 _DEAD_MAN = "restore.sh"
@@ -20,8 +22,7 @@ _CONFIRMING = (_FIRST, "10-node.sh", "30-lock.sh", "80-end.sh", "90-main.sh")
 @cache
 def agent_script() -> str:
     """ASCII, and without effect until its last line: a script that is cut short does nothing."""
-    directory = files("kschedpatch.node").joinpath("agent")
-    names = sorted(item.name for item in directory.iterdir() if item.name.endswith(".sh"))
+    names = sorted(item.name for item in _AGENT.glob("*.sh"))
     dead_man = f"KSP_RESTORE={quote(_text(_DEAD_MAN))}"
     return _joined([_FIRST, *(n for n in names if n not in {_FIRST, _DEAD_MAN})], dead_man)
 
@@ -38,7 +39,7 @@ def _joined(names: Iterable[str], *more: str) -> str:
 
 
 def _text(name: str) -> str:
-    return files("kschedpatch.node").joinpath("agent", name).read_text("ascii")
+    return (_AGENT / name).read_text("ascii")
 
 
 def _without_comments(text: str) -> str:

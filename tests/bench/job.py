@@ -1,6 +1,7 @@
 """The same job on 1, 3, 7 and 50 nodes: the floor, kschedpatch, and what people use instead.
 
-No control plane has fifty nodes: those are ten clusters of five, changed by a run each, all at once.
+No control plane has fifty nodes: those are ten clusters of five, each changed by a run of its own,
+all at once.
 """
 
 from __future__ import annotations

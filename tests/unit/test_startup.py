@@ -6,10 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from kschedpatch.node import sshlibrary
+from kschedpatch.node.sshlibrary import paramiko
 from tests.unit.test_layers import MODULES, PACKAGE, imported
 
 #: The one that imports it; the others take it from there.
@@ -53,13 +56,26 @@ def with_ssh(tmp_path: Path) -> str:
 
 def test_ssh_comes_without_what_only_match_exec_needs(with_ssh: str) -> None:
     code = "import kschedpatch.node.paramiko_ssh, kschedpatch.node.route"
-    heavy = ("paramiko", "invoke", "unittest.mock", "asyncio")
+    heavy = ("paramiko", "invoke", "unittest.mock", "asyncio", "importlib.metadata", "email")
     assert loaded_after(code, *heavy, path=with_ssh) == ["paramiko"]
 
 
-def test_what_was_left_out_can_be_loaded_afterwards(with_ssh: str) -> None:
-    code = "import kschedpatch.node.sshlibrary, invoke; invoke.run"
-    assert loaded_after(code, "invoke", path=with_ssh) == ["invoke"]
+@pytest.mark.parametrize(
+    ("name", "part"), [("invoke", "run"), ("importlib.metadata", "distribution")]
+)
+def test_what_was_left_out_can_be_loaded_afterwards(name: str, part: str, with_ssh: str) -> None:
+    code = f"import kschedpatch.node.sshlibrary, {name}; {name}.{part}"
+    assert loaded_after(code, name, path=with_ssh) == [name]
+
+
+def test_the_library_knows_its_version() -> None:
+    assert paramiko.__version__ == metadata.version("paramiko")
+
+
+def test_who_asks_for_more_than_a_version_gets_the_real_one() -> None:
+    asked = sshlibrary._Versions("importlib.metadata")
+    assert asked.version("ruamel.yaml") == metadata.version("ruamel.yaml")  # found by no directory
+    assert asked.distribution is metadata.distribution
 
 
 def test_what_was_loaded_before_stays(with_ssh: str) -> None:

@@ -99,7 +99,12 @@ CASES: list[tuple[str, str, tuple[str, ...], Setting]] = [
         lambda n: n.locked().program("dd", f'[ "$1" != bs={len(STAGED[0])} ] && exec /bin/dd "$@"'),
     ),
     ("can't make", "stage", (STAGE, *STAGED), lambda n: n.locked().file(GENERATIONS)),
-    ("can't write d/f: no", "stage", (STAGE.replace(":1:f", ":text:d/f"), *STAGED[:1]), Node.locked),
+    (
+        "can't write d/f: no",
+        "stage",
+        (STAGE.replace(":1:f", ":text:d/f"), *STAGED[:1]),
+        Node.locked,
+    ),
     ("can't write d/f: no", "stage", (STAGE.replace(":f", ":d/f"), *STAGED), Node.locked),
     ("f arrived damaged", "stage", (STAGE, *STAGED[:1], "y"), Node.locked),
     (

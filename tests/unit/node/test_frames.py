@@ -88,7 +88,7 @@ def test_every_payload_arrives_as_it_was(shell: list[str], tmp_path: Path) -> No
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
-#: Every byte but NUL, as text in UTF-8 and as what only one byte of it is; quotes; what looks like a command.
+#: Every character of one byte but NUL, and as many of two; quotes; what looks like a command.
 WORDS = (
     "".join(map(chr, range(1, 256))),
     "",
@@ -103,7 +103,9 @@ WORDS = (
 def test_texts_arrive_as_words_as_they_were(shell: list[str], tmp_path: Path) -> None:
     body = (
         'frames_open; frame_words || emit_end 1; eval "set -- $FRAME_WORDS"; emit_fact count $#\n'
-        'number=0; for word in "$@"; do printf %s "$word" >"word$number"; number=$((number + 1)); done\n'
+        'number=0; for word in "$@"; do\n'
+        '  printf %s "$word" >"word$number"; number=$((number + 1))\n'
+        "done\n"
         "frame_to file; emit_end 0"
     )
     words = " ".join(map(quote, WORDS)).encode()
@@ -117,9 +119,7 @@ def test_texts_arrive_as_words_as_they_were(shell: list[str], tmp_path: Path) ->
 
 @pytest.mark.parametrize("shell", EVERY_SHELL)
 @pytest.mark.parametrize("stdin", [b"9\n'a' 'b'", b"70000\n" + b"x" * 69000, b"", b"1x\na"])
-def test_words_that_are_cut_short_are_none(
-    shell: list[str], stdin: bytes, tmp_path: Path
-) -> None:
+def test_words_that_are_cut_short_are_none(shell: list[str], stdin: bytes, tmp_path: Path) -> None:
     body = "frames_open; if frame_words; then emit_end 0; else emit_end 5; fi"
     assert records(run_to_the_end(shell, tmp_path, body, stdin)) == [Ready(), End(5)]
 
