@@ -50,8 +50,11 @@ def stage(
     generation: Generation | None,
     on_sent: Callable[[str, int, int], None] | None = None,
     base: str = "",
+    *,
+    arms: bool = False,
 ) -> Wanted:
-    """``on_sent`` hears of large files: which, the bytes sent so far, and of how many."""
+    """``on_sent`` hears of large files: which, the bytes sent so far, and of how many. ``arms``: the
+    run goes on to `arm`, by which texts come onto the disk as well."""
     texts, files = [manifest, patch, base], []
     args = [("run", run)]
     if generation is not None:
@@ -63,6 +66,8 @@ def stage(
                 texts.append(text)
             else:
                 files.append(_staged_payload(staged, on_sent))
+    if arms and not files:
+        args.append(("later", "1"))
     payloads = (bytes_payload(" ".join(map(quote, texts)).encode()), *files)
     size = sum(payload.size for payload in payloads)
     return wanted("stage", args, payloads, sending_time(size))
@@ -87,7 +92,7 @@ def how_tried(reply: Reply) -> str:
 
 def arm(run: str, old: str, new: str, patch: str, reason: str) -> Wanted:
     about = (("run", run), ("old", old), ("new", new), ("patch", patch), ("reason", reason))
-    return wanted("arm", about, timeout=LONG)  # all that was staged is brought onto the disk
+    return wanted("arm", about)
 
 
 def canary(run: str, planned: Canary, *, settle: float, timeout: float) -> Wanted:

@@ -146,7 +146,13 @@ class Turn:
         agent, trial, full = self.member.agent, change.preflight, self.settings.preflight
         asked = [
             verbs.stage(
-                self.run, change.after, change.patch_text, change.generation, on_sent, change.base
+                self.run,
+                change.after,
+                change.patch_text,
+                change.generation,
+                on_sent,
+                change.base,
+                arms=True,
             )
         ]
         if trial is not None:

@@ -61,7 +61,7 @@ class Job(Run):
 
 def do_job(names: Sequence[str], options: ConnectOptions, listener: Listener = nobody) -> None:
     addresses = [NodeAddress(name, label=name) for name in names]
-    rollout_fleet.agent_script = _script_without_pause
+    rollout_fleet.agent_script = _script_without_pause  # type: ignore[assignment,attr-defined]
     with rollout_fleet.open_fleet(addresses, options, Become(), listener=listener) as fleet:
         fleet.look()
         if fleet.failures:

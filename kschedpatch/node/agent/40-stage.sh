@@ -1,9 +1,10 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # stage: what the manifest will point to, in a directory that never changes once it is there.
 
-# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...], payloads: words, then files in order. The words are
-# manifest, patch, base, and the files whose size is told as `text`. The base is empty where it is the manifest that
-# stands there, or kept already.
+# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...] [later=1], payloads: words, then files in order. The words
+# are manifest, patch, base, and the files whose size is told as `text`. The base is empty where it is the manifest that
+# stands there, or kept already. later=1: `arm` brings all of it onto the disk, and nothing relies on it before; what a
+# power cut spoils until then, the next run puts right.
 stage() {
   mine
   frame_words || stop "$COULD_NOT" disk "what was to be staged did not arrive"
@@ -25,8 +26,6 @@ stage_text() {
   printf %s "$1" >"$2"
 }
 
-# Nothing relies on it before `arm`, which brings it onto the disk with all else: one that a power cut has spoilt is put
-# right by the next run. But to a damaged one a manifest may point already.
 stage_generation() {
   stage_target=$GENERATIONS/$arg_generation
   stage_scratch=$GENERATIONS/.new-$arg_run
@@ -40,11 +39,14 @@ stage_generation() {
       return
     fi
     # Its name is the hash of its content: whoever changed it, this puts it right.
-    flush "$stage_scratch"/* "$stage_scratch/.sha256" "$stage_scratch"
+    # A manifest may point to it already.
+    [ "$arg_later" != 1 ] || flush "$stage_scratch"/* "$stage_scratch/.sha256" "$stage_scratch"
+    arg_later=''
     mv "$stage_target" "$GENERATIONS/.damaged-$arg_run" || stage_failed "can't replace $stage_target"
   fi
   mv "$stage_scratch" "$stage_target" || stage_failed "can't make $stage_target"
-  if [ -e "$GENERATIONS/.damaged-$arg_run" ]; then flush "$GENERATIONS" && rm -rf "$GENERATIONS/.damaged-$arg_run"; fi
+  [ "$arg_later" = 1 ] || flush "$GENERATIONS"
+  [ ! -e "$GENERATIONS/.damaged-$arg_run" ] || rm -rf "$GENERATIONS/.damaged-$arg_run"
 }
 
 # The scheduler may run as another user than root: directories are open, files have their own modes.
@@ -56,7 +58,8 @@ stage_directories() {
   { [ $# = 0 ] || chmod 755 "$@"; } && (umask 022 && mkdir -p "$stage_scratch")
 }
 
-# stage_receive TEXT ...: all of them; then, by one process each for all: is it what was sent, and its mode.
+# stage_receive TEXT ...: all of them; then, by one process each for all: is it what was sent, its mode, and onto the
+# disk.
 stage_receive() {
   stage_hashes='' stage_unread='' stage_mode='' stage_names=''
   # No pipe: a loop behind one could not end the verb.
@@ -92,6 +95,7 @@ stage_receive() {
     stage_name=${stage_said##*"$KSP_BREAK"}
     stage_failed "$stage_name arrived damaged"
   }
+  [ "$arg_later" = 1 ] || flush "$stage_scratch"/* "$stage_scratch/.sha256" "$stage_scratch"
 }
 
 # Of those that came one behind the other with the same one. Their names hold nothing odd (core/staging.py).

@@ -89,13 +89,14 @@ def test_a_secret_is_never_open_to_others(node: Node, agent: Agent) -> None:
     assert {mode for name, mode in modes if name in ("secret", "also")} == {"600"}
 
 
+@pytest.mark.parametrize("other", [b"text", b"\0"])
 def test_what_the_manifest_will_point_to_is_on_the_disk_when_it_is_armed(
-    node: Node, agent: Agent
+    other: bytes, node: Node, agent: Agent
 ) -> None:
-    made = generation(one=(0o644, b"1"), two=(0o755, b"\0"))
+    made = generation(one=(0o644, b"1"), two=(0o755, other))
     noted = noting(node, "sync")
     agent.lock(RUN, "apply", "ops", 60)
-    agent.do(verbs.stage(RUN, "new", "", made))
+    agent.do(verbs.stage(RUN, "new", "", made, arms=True))
     agent.do(verbs.arm(RUN, digest("old"), digest("new"), "p", ""))
     there = node.root / GENERATIONS / made.id
     flushed = noted.read_text().splitlines()
@@ -105,17 +106,23 @@ def test_what_the_manifest_will_point_to_is_on_the_disk_when_it_is_armed(
     assert str(node.root / KEPT / "before") in flushed
 
 
-def test_what_replaces_a_damaged_generation_is_on_the_disk_first(node: Node, agent: Agent) -> None:
-    """The manifest that stands there may point to it already."""
+@pytest.mark.parametrize("spoilt", [True, False], ids=["damaged", "new"])
+@pytest.mark.parametrize("arms", [True, False], ids=["before an arm", "alone"])
+def test_what_something_points_to_already_is_on_the_disk_first(
+    arms: bool, spoilt: bool, node: Node, agent: Agent
+) -> None:
+    """The manifest to a damaged one; to what is staged alone, the one that kubeadm renders."""
     made = generation(one=(0o644, b"1"))
     there = node.root / GENERATIONS / made.id
-    node.file(f"{GENERATIONS}/{made.id}/one", "spoilt")
+    if spoilt:
+        node.file(f"{GENERATIONS}/{made.id}/one", "spoilt")
     noted = noting(node, "sync")
     agent.lock(RUN, "apply", "ops", 60)
-    agent.do(verbs.stage(RUN, "new", "", made))
+    agent.do(verbs.stage(RUN, "new", "", made, arms=arms))
     scratch = there.with_name(f".new-{RUN}")
-    flushed = noted.read_text().splitlines()
-    assert {str(scratch / "one"), str(scratch / ".sha256"), str(scratch)} <= set(flushed)
+    flushed = noted.read_text().splitlines() if noted.exists() else []
+    wanted = [scratch / "one", scratch / ".sha256", scratch, there.parent]
+    assert flushed == ([] if arms and not spoilt else [str(path) for path in wanted])
     assert (there / "one").read_text() == "1"
     assert sorted(path.name for path in there.parent.iterdir()) == [made.id]
 
