@@ -18,17 +18,33 @@ class _Versions(ModuleType):
 
     def version(self, name: str) -> str:
         spec = find_spec(name)
-        beside = Path(spec.origin).parents[1] if spec is not None and spec.origin else Path()
-        found = [path.name for path in beside.glob(f"{name}-*.dist-info")]
+        found: list[str] = []
+        if spec is not None and spec.origin:
+            beside = Path(spec.origin).parents[1]
+            found = [path.name for path in beside.glob(f"{name}-*.dist-info")]
         if len(found) == 1:
             return found[0].removeprefix(f"{name}-").removesuffix(".dist-info")
         told: str = self.__getattr__("version")(name)
         return told
 
     def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
+        _remove(self.__name__, self)
         return getattr(importlib.import_module(self.__name__), name)
+
+
+def _put(name: str, module: ModuleType | None) -> None:
+    sys.modules[name] = module  # type: ignore[assignment]  # typeshed knows of modules only
+    package, _, attribute = name.rpartition(".")
+    if package:  # by that name too, as after every import
+        setattr(sys.modules[package], attribute, module)
+
+
+def _remove(name: str, module: ModuleType | None) -> None:
+    if sys.modules.get(name, name) is module:
+        sys.modules.pop(name, None)
+    package, _, attribute = name.rpartition(".")
+    if package and getattr(sys.modules[package], attribute, attribute) is module:
+        delattr(sys.modules[package], attribute)
 
 
 def _left_out() -> dict[str, ModuleType | None]:
@@ -42,12 +58,12 @@ def _left_out() -> dict[str, ModuleType | None]:
 
 
 _instead = _left_out()
-sys.modules.update(_instead)  # type: ignore[arg-type]  # typeshed knows of modules only
+for _name, _module in _instead.items():
+    _put(_name, _module)
 try:
     import paramiko
 finally:
     for _name, _module in _instead.items():
-        if sys.modules.get(_name, _name) is _module:
-            del sys.modules[_name]
+        _remove(_name, _module)
 
 __all__ = ["paramiko"]

@@ -14,7 +14,7 @@ from kschedpatch.model.fleetplan import Canary, Health, Preflight
 from kschedpatch.model.plan import Generation, StagedFile
 from kschedpatch.node.chain import Reply, Wanted
 from kschedpatch.node.payload import Payload, bytes_payload, file_payload
-from kschedpatch.node.quoting import quote
+from kschedpatch.node.quoting import Unquotable, quote
 
 #: A verb that waits on the node says so by steps; one that is silent for longer is cut off.
 SHORT, LONG, IDLE = 60.0, 400.0, 60.0
@@ -53,22 +53,31 @@ def stage(
     *,
     arms: bool = False,
 ) -> Wanted:
-    """``on_sent`` hears of large files: which, the bytes sent so far, and of how many. ``arms``: the
-    run goes on to `arm`, by which texts come onto the disk as well."""
-    texts, files = [manifest, patch, base], []
+    """``on_sent`` hears of large files: which, the bytes sent so far, and of how many. ``arms``:
+    the run goes on to `arm`, by which texts come onto the disk as well."""
     args = [("run", run)]
+    texts: list[str] = []
+    framed: list[Payload] = []
+    for name, text in (("after", manifest), ("patch.yaml", patch), ("base", base)):
+        # What a power cut has left may be anything, and is brought as it is.
+        word = "" if _is_no_word(text) else text
+        texts.append(word)
+        if word != text:
+            args.append(("framed", name))
+            framed.append(bytes_payload(text.encode("utf-8", "surrogateescape")))
+    files: list[Payload] = []
     if generation is not None:
         args.append(("generation", generation.id))
         for staged in generation.files:
-            text = _text_of(staged)
-            args.append(("file", _told(staged, is_text=text is not None)))
-            if text is not None:
-                texts.append(text)
+            plain = _text_of(staged)
+            args.append(("file", _told(staged, is_text=plain is not None)))
+            if plain is not None:
+                texts.append(plain)
             else:
                 files.append(_staged_payload(staged, on_sent))
     if arms and not files:
         args.append(("later", "1"))
-    payloads = (bytes_payload(" ".join(map(quote, texts)).encode()), *files)
+    payloads = (bytes_payload(" ".join(map(quote, texts)).encode()), *framed, *files)
     size = sum(payload.size for payload in payloads)
     return wanted("stage", args, payloads, sending_time(size))
 
@@ -163,6 +172,14 @@ def proof(reply: Reply) -> Proof:
 def sending_time(size: int) -> float:
     """A link that moves at all may be slow; one that does not is noticed by the idle time."""
     return LONG + size / _SLOWEST
+
+
+def _is_no_word(text: str) -> bool:
+    try:
+        quote(text)
+    except Unquotable:
+        return True
+    return False
 
 
 def _text_of(staged: StagedFile) -> str | None:

@@ -152,7 +152,7 @@ class Turn:
                 change.generation,
                 on_sent,
                 change.base,
-                arms=True,
+                arms=change.before_sha256 != change.after_sha256,
             )
         ]
         if trial is not None:

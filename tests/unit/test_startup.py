@@ -72,6 +72,20 @@ def test_the_library_knows_its_version() -> None:
     assert paramiko.__version__ == metadata.version("paramiko")
 
 
+def test_a_library_that_asks_in_another_way_gets_its_answers(tmp_path: Path) -> None:
+    (tmp_path / "paramiko.py").write_text(
+        "import importlib.metadata\n"
+        "found = importlib.metadata.distribution('paramiko').version\n"
+        "assert importlib.metadata.version('paramiko') == found\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from kschedpatch.node.sshlibrary import paramiko; paramiko.found\n"
+        "import importlib.metadata; importlib.metadata.distribution"
+    )
+    assert loaded_after(code, "importlib.metadata") == ["importlib.metadata"]
+
+
 def test_who_asks_for_more_than_a_version_gets_the_real_one() -> None:
     asked = sshlibrary._Versions("importlib.metadata")
     assert asked.version("ruamel.yaml") == metadata.version("ruamel.yaml")  # found by no directory

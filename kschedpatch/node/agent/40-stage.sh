@@ -1,18 +1,22 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # stage: what the manifest will point to, in a directory that never changes once it is there.
 
-# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...] [later=1], payloads: words, then files in order. The words
-# are manifest, patch, base, and the files whose size is told as `text`. The base is empty where it is the manifest that
-# stands there, or kept already. later=1: `arm` brings all of it onto the disk, and nothing relies on it before; what a
+# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...] [framed=NAME ...] [later=1], payloads: words, then frames in
+# order. The words are manifest, patch, base, and the files whose size is told as `text`. The base is empty where it is
+# the manifest that stands there, or kept already. framed: of these three, which no words can hold. later=1: `arm` brings all of it onto the disk, and nothing relies on it before; what a
 # power cut spoils until then, the next run puts right.
 stage() {
   mine
-  frame_words || stop "$COULD_NOT" disk "what was to be staged did not arrive"
+  frame_words || stop "$COULD_NOT" frame "what was to be staged did not arrive"
   eval "set -- $FRAME_WORDS"
   FRAME_WORDS=''
-  { stage_text "$1" "$T/after" && stage_text "$2" "$T/patch.yaml" && stage_text "$3" "$T/base"; } 2>/dev/null ||
-    stop "$COULD_NOT" disk "can't write to $T"
-  shift 3
+  for stage_name in after patch.yaml base; do
+    case $arg_framed in
+      *"$stage_name$KSP_BREAK"*) frame_to "$T/$stage_name" ;;
+      *) stage_text "$1" "$T/$stage_name" 2>/dev/null ;;
+    esac || stop "$COULD_NOT" disk "can't write to $T"
+    shift
+  done
   if [ -n "$arg_generation" ]; then
     stage_generation "$@"
     printf '%s\n' "$arg_generation" >"$T/generation" || stop "$COULD_NOT" disk "can't write to $T"
@@ -36,6 +40,8 @@ stage_generation() {
     if cmp -s "$stage_target/.sha256" "$stage_scratch/.sha256" &&
       (cd "$stage_target" && sha256sum -c .sha256 >/dev/null 2>&1); then
       rm -rf "$stage_scratch"
+      # A run that died before its `arm` may have left it so.
+      [ "$arg_later" = 1 ] || flush "$stage_target"/* "$stage_target/.sha256" "$stage_target" "$GENERATIONS"
       return
     fi
     # Its name is the hash of its content: whoever changed it, this puts it right.

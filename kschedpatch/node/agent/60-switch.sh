@@ -23,6 +23,8 @@ arm() {
   arm_points=$GENERATIONS/$LINE
   [ -z "$LINE" ] || set -- "$@" "$arm_points"/* "$arm_points/.sha256" "$arm_points" "$GENERATIONS"
   keep_back_up "$@"
+  # That may have taken its time.
+  set_deadline 2>/dev/null
   all_hold "$arg_old" "$backup/before" "$arg_new" "$NEW" || {
     holds "$backup/before" "$arg_old" || {
       rm -f "$NEW" "$T/manifest"
@@ -50,7 +52,7 @@ back_up() {
   set -- "$T/after" "$T/patch.yaml"
   [ ! -s "$T/base" ] || set -- "$@" "$T/base"
   {
-    mkdir -p "$backup" ${backup_first:+"$backup_first"} && ln -f "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
+    mkdir -p "$backup" ${backup_first:+"$backup_first"} && { ln -f "$@" "$backup/" || cp "$@" "$backup/"; } && cat "$MANIFEST" >"$backup/before" &&
       write_meta >"$backup/meta" && echo open >"$backup/outcome" &&
       { [ -z "$backup_first" ] || cp "$backup/before" "$backup/meta" "$backup_first/"; }
   } 2>/dev/null || backup_failed "can't write to $backup"
@@ -114,13 +116,13 @@ backup_failed() {
 
 write_meta() {
   meta_stat=$(stat -c '%a %u:%g' "$MANIFEST")
-  printf 'run=%s\n' "$arg_run"
+  set -- run "$arg_run"
   for meta_key in kind since who generation; do
     read_line "$T/$meta_key"
     case $meta_key in since) meta_key=when ;; esac
-    printf '%s=%s\n' $meta_key "$LINE"
+    set -- "$@" $meta_key "$LINE"
   done
-  printf '%s=%s\n' reason "$arg_reason" patch "$arg_patch" before "$arg_old" after "$arg_new" uid "$LIVE_UID" \
+  printf '%s=%s\n' "$@" reason "$arg_reason" patch "$arg_patch" before "$arg_old" after "$arg_new" uid "$LIVE_UID" \
     mode "${meta_stat% *}" owner "${meta_stat#* }"
 }
 
@@ -353,7 +355,7 @@ remember_in() {
 # The journal's end, into CURSOR. It is said in a line of its own, the last one.
 journal_cursor() {
   CURSOR=''
-  if there journalctl; then CURSOR=$(journalctl -q --no-pager -o cat -n 1 --show-cursor 2>/dev/null); fi
+  if there journalctl; then { CURSOR=$(journalctl -q --no-pager -o cat -n 1 --show-cursor); } 2>/dev/null; fi
   case $CURSOR in *'-- cursor: '*) ;; *) CURSOR='' ;; esac
   CURSOR=${CURSOR##*'-- cursor: '}
   CURSOR=${CURSOR%%"$KSP_BREAK"*}

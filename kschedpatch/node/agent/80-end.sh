@@ -10,11 +10,12 @@ stands() {
   read_line "$T/new"
   stands_new=$LINE
   read_line "$T/generation"
-  # By one process; which it is that is wrong, another one tells.
+  # By one process. Another look tells what it is that is wrong, if it still is.
   all_stand || {
     holds "$MANIFEST" "$stands_new" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
-    generation_problem "$LINE"
-    stop "$FOREIGN" damaged "a file that the new manifest points to is no longer what was staged: $PROBLEM"
+    PROBLEM=''
+    [ -z "$LINE" ] || generation_problem "$LINE"
+    [ -z "$PROBLEM" ] || stop "$FOREIGN" damaged "a file that the new manifest points to is no longer what was staged: $PROBLEM"
   }
   set_deadline 2>/dev/null || stop "$COULD_NOT" disk "can't write $T/deadline"
   emit_end "$DONE"

@@ -7,7 +7,7 @@ read_arguments() {
   arg_who='' arg_extent='' arg_generation='' arg_config='' arg_same_image='' arg_old='' arg_new='' arg_patch=''
   arg_reason='' arg_in_place='' arg_want='' arg_host='' arg_port='' arg_settle='' arg_timeout='' arg_log=''
   arg_outcome='' arg_stdin='' arg_health='' arg_canary='' arg_lease='' arg_retry=0 arg_socket='' arg_reach=''
-  arg_sha256='' arg_offset='' arg_size='' arg_hashes='' arg_running='' arg_later=''
+  arg_sha256='' arg_offset='' arg_size='' arg_hashes='' arg_running='' arg_later='' arg_framed=''
   for argument in "$@"; do
     argument_value=${argument#*=}
     case ${argument%%=*} in
@@ -24,6 +24,8 @@ read_arguments() {
       env) arg_env="$arg_env$argument_value
 " ;;
       socket) arg_socket="$arg_socket$argument_value
+" ;;
+      framed) arg_framed="$arg_framed$argument_value
 " ;;
       reach) arg_reach="$arg_reach$argument_value
 " ;;

@@ -50,6 +50,7 @@ class Node:
 
     def program(self, name: str, body: str) -> Node:
         path = self.programs / name
+        path.unlink(missing_ok=True)  # it may be a link to one of this machine's
         path.write_text(f"#!/bin/sh\n{body}\n")
         path.chmod(0o755)
         return self

@@ -13,7 +13,17 @@ from kschedpatch.node.become import NO_BECOME
 from kschedpatch.node.local import LocalTransport
 from kschedpatch.node.script import agent_script
 from kschedpatch.node.session import Session
-from tests.unit.errors.brokennode import MANIFEST, NEW, OLD, RUN, TXN, Node, digest
+from tests.unit.errors.brokennode import (
+    GENERATIONS,
+    MANIFEST,
+    NEW,
+    OLD,
+    RUN,
+    TXN,
+    Node,
+    digest,
+    lying,
+)
 from tests.unit.node.shells import EVERY_SHELL
 
 
@@ -109,6 +119,18 @@ def test_a_dead_man_who_ends_the_run_while_the_switch_begins(node: Node, agent: 
         agent.call("switch", ("run", RUN), timeout=20)
     assert (node.root / MANIFEST).read_text() == "old"
     assert not (node.root / OLD).exists()
+
+
+@pytest.mark.parametrize("staged", [True, False])
+def test_a_disk_that_was_read_wrong_once_takes_no_change_back(
+    staged: bool, node: Node, agent: Agent
+) -> None:
+    node.switched()
+    if staged:
+        node.file(f"{TXN}/generation", "g1").file(f"{GENERATIONS}/g1/f", "x")
+        node.file(f"{GENERATIONS}/g1/.sha256", f"{digest('x')}  f\n")
+    lying(node, 1)
+    agent.stands(RUN)
 
 
 def test_a_confirm_takes_no_other_run_s_token(node: Node, agent: Agent) -> None:

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from kschedpatch.core.generation import make_generation
+from kschedpatch.model.events import nobody
+from kschedpatch.model.fleetplan import Health
+from kschedpatch.model.nodeaddress import NodeAddress
 from kschedpatch.model.plan import Generation, StagedFile
+from kschedpatch.model.rollout import RolloutSettings
 from kschedpatch.model.sources import SourceFile
 from kschedpatch.node import verbs
 from kschedpatch.node.agent import Agent
@@ -18,6 +22,10 @@ from kschedpatch.node.become import NO_BECOME
 from kschedpatch.node.local import LocalTransport
 from kschedpatch.node.script import agent_script
 from kschedpatch.node.session import Session
+from kschedpatch.rollout.cancel import Cancel
+from kschedpatch.rollout.change import Change
+from kschedpatch.rollout.fleet import Member
+from kschedpatch.rollout.turn import Turn
 from tests.unit.errors.brokennode import GENERATIONS, KEPT, MANIFEST, RUN, TXN, Node, digest
 
 NEW_MANIFEST = "# it's öäü\n$(touch pwned)\n\n\n"
@@ -78,6 +86,17 @@ def test_texts_and_others_arrive_as_they_were(node: Node, agent: Agent) -> None:
         assert (node.root / TXN / name).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("odd", ["\0" * 300, "a: \udcff\n", "a\0\udc80"])
+def test_what_no_words_can_hold_arrives_as_well(odd: str, node: Node, agent: Agent) -> None:
+    """A manifest that a power cut has filled with zeros: a run may change nothing but objects."""
+    agent.lock(RUN, "rollback", "ops", 60)
+    agent.do(
+        verbs.stage(RUN, odd, "patch", generation(one=(0o644, b"1"), two=(0o644, b"\0")), base=odd)
+    )
+    for name, text in (("after", odd), ("patch.yaml", "patch"), ("base", odd)):
+        assert (node.root / TXN / name).read_bytes() == text.encode("utf-8", "surrogateescape")
+
+
 def test_a_secret_is_never_open_to_others(node: Node, agent: Agent) -> None:
     """Not even in the moment before its mode is set."""
     seen = node.programs / "seen"
@@ -125,6 +144,36 @@ def test_what_something_points_to_already_is_on_the_disk_first(
     assert flushed == ([] if arms and not spoilt else [str(path) for path in wanted])
     assert (there / "one").read_text() == "1"
     assert sorted(path.name for path in there.parent.iterdir()) == [made.id]
+
+
+def test_what_a_run_that_switches_nothing_puts_right_is_on_the_disk(
+    node: Node, agent: Agent
+) -> None:
+    """Only objects change, and what the manifest points to is gone: nobody will arm this node."""
+    made = generation(one=(0o644, b"1"))
+    change = Change(
+        label="cp1",
+        node_name="cp1",
+        machine_id="1",
+        before_sha256=digest("old"),
+        after="old",
+        after_sha256=digest("old"),
+        generation=made,
+        health=Health("127.0.0.1", 10259, "/readyz", proves_readiness=True),
+        health_before=Health("127.0.0.1", 10259, "/readyz", proves_readiness=True),
+        preflight=None,
+        image_before="",
+        leads=False,
+        patch_name="",
+        patch_text="",
+    )
+    noted = noting(node, "sync")
+    agent.lock(RUN, "apply", "ops", 60)
+    member = Member(NodeAddress("cp1"), lambda _: agent)
+    Turn(RUN, "apply", member, change, RolloutSettings(who="ops"), nobody, Cancel()).stage()
+    flushed = noted.read_text().splitlines()
+    assert str(node.root / GENERATIONS) in flushed
+    assert str(node.root / GENERATIONS / f".new-{RUN}" / "one") in flushed
 
 
 def test_what_a_run_keeps_does_not_change_with_its_transaction(node: Node, agent: Agent) -> None:
