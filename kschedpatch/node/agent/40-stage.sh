@@ -1,10 +1,11 @@
 # shellcheck shell=sh disable=SC2013,SC2015,SC2034,SC2086,SC2153,SC2154
 # stage: what the manifest will point to, in a directory that never changes once it is there.
 
-# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...] [framed=NAME ...] [later=1], payloads: words, then frames in
-# order. The words are manifest, patch, base, and the files whose size is told as `text`. The base is empty where it is
-# the manifest that stands there, or kept already. framed: of these three, which no words can hold. later=1: `arm` brings all of it onto the disk, and nothing relies on it before; what a
-# power cut spoils until then, the next run puts right.
+# stage run=... [generation=ID file=MODE:SHA256:SIZE:NAME ...] [framed=NAME ...] [later=1]
+# Payloads: words, then frames in order. The words are manifest, patch, base, and the files whose size is told as `text`.
+# The base is empty where it is the manifest that stands there, or kept already. framed: of these three, what no word can
+# hold. later=1: `arm` brings all of it onto the disk, and nothing relies on it before; what a power cut spoils until then,
+# the next run puts right.
 stage() {
   mine
   frame_words || stop "$COULD_NOT" frame "what was to be staged did not arrive"
@@ -24,7 +25,7 @@ stage() {
   emit_end "$DONE"
 }
 
-# stage_text TEXT FILE: a new file, since one that is there may have other names
+# stage_text TEXT FILE: a new file, as with frame_to
 stage_text() {
   [ ! -e "$2" ] || rm -f "$2"
   printf %s "$1" >"$2"
@@ -44,8 +45,7 @@ stage_generation() {
       [ "$arg_later" = 1 ] || flush "$stage_target"/* "$stage_target/.sha256" "$stage_target" "$GENERATIONS"
       return
     fi
-    # Its name is the hash of its content: whoever changed it, this puts it right.
-    # A manifest may point to it already.
+    # Its name is the hash of its content: whoever changed it, this puts it right. A manifest may point to it already.
     [ "$arg_later" != 1 ] || flush "$stage_scratch"/* "$stage_scratch/.sha256" "$stage_scratch"
     arg_later=''
     mv "$stage_target" "$GENERATIONS/.damaged-$arg_run" || stage_failed "can't replace $stage_target"

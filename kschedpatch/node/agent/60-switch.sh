@@ -52,7 +52,7 @@ back_up() {
   set -- "$T/after" "$T/patch.yaml"
   [ ! -s "$T/base" ] || set -- "$@" "$T/base"
   {
-    mkdir -p "$backup" ${backup_first:+"$backup_first"} && { ln -f "$@" "$backup/" || cp "$@" "$backup/"; } && cat "$MANIFEST" >"$backup/before" &&
+    mkdir -p "$backup" ${backup_first:+"$backup_first"} && cp "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
       write_meta >"$backup/meta" && echo open >"$backup/outcome" &&
       { [ -z "$backup_first" ] || cp "$backup/before" "$backup/meta" "$backup_first/"; }
   } 2>/dev/null || backup_failed "can't write to $backup"
