@@ -118,11 +118,13 @@ class Agent:
         images: Sequence[str] = (),
         *,
         running: bool = False,
+        room: bool = False,
         api: bool = True,
         hashes: Hashes = Hashes.CURRENT,
     ) -> NodeFacts:
         asked = [*(("path", p) for p in paths), *(("image", i) for i in images)]
-        how = (("api", str(int(api))), ("hashes", hashes), ("running", str(int(running))))
+        flags = {"api": api, "running": running, "room": room}
+        how = (("hashes", hashes), *((name, str(int(flag))) for name, flag in flags.items()))
         timeout = LONG if hashes is Hashes.ALL else SHORT
         return facts_from(self.label, self._call("facts", *how, *asked, timeout=timeout))
 

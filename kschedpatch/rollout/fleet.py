@@ -92,6 +92,7 @@ class Fleet:
         paths: Sequence[str] = (),
         images: Sequence[str] = (),
         running: bool = False,
+        room: bool = False,
         *,
         api: bool = True,
         hashes: Hashes = Hashes.CURRENT,
@@ -101,7 +102,9 @@ class Fleet:
         def one(member: Member) -> NodeFacts | None:
             self.listener(Event(Phase.FACTS, State.STARTED, member.label))
             try:
-                facts = member.agent.facts(paths, images, running=running, api=api, hashes=hashes)
+                facts = member.agent.facts(
+                    paths, images, running=running, room=room, api=api, hashes=hashes
+                )
             except (NodeError, VerbFailed) as error:
                 self.failed(Phase.FACTS, member.label, error)
                 return None

@@ -79,6 +79,7 @@ def _random_file(path: Path, size: int) -> SourceFile:
 def _mib_a_second(
     nodes: SshNodes, file: SourceFile, measure: Callable[[SshNodes, SourceFile], float]
 ) -> float:
+    nodes.clear_away()
     nodes.plant()
     return file.size / _MIB / measure(nodes, file)
 

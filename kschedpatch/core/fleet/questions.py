@@ -17,6 +17,8 @@ class Questions(NamedTuple):
     images: tuple[str, ...] = ()
     running: bool = False
     """Also the image that the manifest on the node names."""
+    room: bool = False
+    """Is there a port and memory for a second scheduler?"""
 
 
 def about_patch(given: PatchInput) -> Questions:
@@ -24,7 +26,7 @@ def about_patch(given: PatchInput) -> Questions:
     paths = dict.fromkeys(mount.host_path for mount in spec.mounts)
     image = spec.scheduler.image
     images = (image, *ids_in(given.archive)) if image else ()
-    return Questions(tuple(paths), images, running=True)
+    return Questions(tuple(paths), images, running=True, room=True)
 
 
 def ids_in(archive: ImageArchive | None) -> tuple[str, ...]:
@@ -40,7 +42,9 @@ def still_open(asked: Questions, facts: Iterable[NodeFacts]) -> Questions | None
         image = image_of(current) if current is not None else ""
         if image and image not in asked.images and image not in node.images:
             missing[image] = None
-    return Questions(asked.paths, (*asked.images, *missing)) if missing else None
+    if not missing:
+        return None
+    return asked._replace(images=(*asked.images, *missing), running=False)
 
 
 def about_manifests(contents: Iterable[bytes]) -> Questions:

@@ -110,7 +110,8 @@ find_manifest() {
   fi
   read_kubelet
   DIRECTORY=$R${KUBELET_MANIFESTS:-/etc/kubernetes/manifests}
-  DIRECTORY=$(cd -P "$DIRECTORY" 2>/dev/null && pwd -P || printf %s "$DIRECTORY")
+  # Without a process: nothing here depends on where a verb is, but it must not stand in the way there.
+  if cd -P "$DIRECTORY" 2>/dev/null; then DIRECTORY=$PWD && cd /; fi
   LOGS=$R${KUBELET_LOGS:-/var/log/pods}
   name_manifests
 }
@@ -190,8 +191,13 @@ node_name() {
   esac
 }
 
-# listens PORT: does anybody on this node? No connection is made for it.
+# listens PORT: does anybody on this node? No connection is made for it. The kernel's file has all connections too, and
+# takes its time for as many as there is place for: where there is ss, it is asked for those who listen alone.
 listens() {
+  if [ -z "$R" ] && listens_said=$(ss -Htn state listening "sport = :$1" 2>/dev/null); then
+    [ -n "$listens_said" ]
+    return
+  fi
   if [ "$1" != "${listens_port:-}" ]; then listens_port=$1 listens_hex=$(printf %04X "$1"); fi
   grep -qsE "^ *[0-9]+: [0-9A-F]+:$listens_hex [0-9A-F]+:0000 0A " "$R/proc/net/tcp" "$R/proc/net/tcp6"
 }

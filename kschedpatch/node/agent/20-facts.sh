@@ -23,7 +23,7 @@ facts() {
   read_manifest "$MANIFEST"
   facts_manifest
   facts_live
-  facts_room
+  [ "$arg_room" != 1 ] || facts_room
   facts_state
   facts_traces
   facts_asked
@@ -179,7 +179,8 @@ facts_live() {
   if [ -f "$facts_file" ] && [ "$(($(wc -c <"$facts_file")))" -le 131072 ]; then emit_blob live_config "$facts_file"; fi
 }
 
-# What there is for a second scheduler: a port, memory, and how much the live one takes.
+# What there is for a second scheduler: a port, memory, and how much the live one takes. Only who plans one wants to
+# know: for a port the kernel goes through all connections that it has place for.
 facts_room() {
   facts_free=$(amount_of MemAvailable "$R/proc/meminfo")
   [ -n "$facts_free" ] || return 0

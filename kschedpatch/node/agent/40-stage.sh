@@ -90,15 +90,16 @@ stage_receive() {
       else
         stage_text "${1-}" "$stage_scratch/$stage_name" 2>/dev/null && shift
       fi || stage_failed "can't write $stage_name: no space?"
-      stage_unread="$stage_unread$stage_hash  $stage_name$KSP_BREAK"
+      stage_unread="$stage_unread$stage_hash  $stage_scratch/$stage_name$KSP_BREAK"
     fi
   done
   stage_modes
   printf %s "$stage_hashes" >"$stage_scratch/.sha256" || stage_failed "can't write $stage_scratch: no space?"
-  [ -z "$stage_unread" ] || stage_said=$(cd "$stage_scratch" && printf %s "$stage_unread" | sha256sum -c 2>/dev/null) || {
+  [ -z "$stage_unread" ] || printf %s "$stage_unread" | sha256sum -c >/dev/null 2>&1 ||
+    stage_said=$(printf %s "$stage_unread" | sha256sum -c 2>/dev/null) || {
     case $stage_said in *": FAILED"*) ;; *) stage_failed "what was staged can't be read back" ;; esac
     stage_said=${stage_said%%": FAILED"*}
-    stage_name=${stage_said##*"$KSP_BREAK"}
+    stage_name=${stage_said##*/}
     stage_failed "$stage_name arrived damaged"
   }
   [ "$arg_later" = 1 ] || flush "$stage_scratch"/* "$stage_scratch/.sha256" "$stage_scratch"

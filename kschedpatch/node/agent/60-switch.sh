@@ -52,7 +52,7 @@ back_up() {
   set -- "$T/after" "$T/patch.yaml"
   [ ! -s "$T/base" ] || set -- "$@" "$T/base"
   {
-    mkdir -p "$backup" ${backup_first:+"$backup_first"} && cp "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
+    mkdir -p "$backup" ${backup_first:+"$backup_first"} "$R/run/kschedpatch" && cp "$@" "$backup/" && cat "$MANIFEST" >"$backup/before" &&
       write_meta >"$backup/meta" && echo open >"$backup/outcome" &&
       { [ -z "$backup_first" ] || cp "$backup/before" "$backup/meta" "$backup_first/"; }
   } 2>/dev/null || backup_failed "can't write to $backup"
@@ -131,7 +131,7 @@ write_orders() {
   {
     printf '%s\n' "$arg_old" >"$T/old" && printf '%s\n' "$arg_new" >"$T/new" &&
       printf '%s\n' "$LIVE_UID" >"$T/uid" && read_boot_id && printf '%s\n' "$LINE" >"$T/boot" && set_deadline &&
-      { [ -d "$R/run/kschedpatch" ] || mkdir -p "$R/run/kschedpatch"; } && true >"$R/run/kschedpatch/$arg_run" &&
+      true >"$R/run/kschedpatch/$arg_run" &&
       { [ ! -e "$T/armed" ] || rm -f "$T/armed"; } && printf '%s\n' "$MANIFEST" >"$T/manifest"
   } 2>/dev/null
 }
@@ -212,12 +212,14 @@ switch() {
   dead_man_lives || stop "$REFUSED" dead-man "the dead man is gone; nothing was changed"
   kubeadm_at_work
   [ -z "$WORK" ] || stop "$REFUSED" kubeadm "kubeadm is at work: $WORK"
-  switch_old=$(txn old)
+  read_line "$T/old"
+  switch_old=$LINE
   who_leads
   find_live
   remember_logs || stop "$COULD_NOT" disk "can't write to $T"
   # Compare and swap: the hashes right before the rename, and the moved file's right after it.
-  all_hold "$(txn new)" "$NEW" "$switch_old" "$MANIFEST" || {
+  read_line "$T/new"
+  all_hold "$LINE" "$NEW" "$switch_old" "$MANIFEST" || {
     holds "$MANIFEST" "$switch_old" || stop "$FOREIGN" foreign "$MANIFEST changed since it was planned"
     stop "$FOREIGN" foreign "$NEW is not what was staged"
   }
@@ -286,7 +288,7 @@ who_leads() {
     [ ! -e "$leads_file" ] || rm -f "$leads_file"
   done
   switch_holder='' switch_heir=''
-  leads_said=$(own_holder) || return 0
+  [ -n "$arg_lease" ] && leads_said=$(own_holder) || return 0
   POD=$CANARY
   find_live
   POD=kube-scheduler

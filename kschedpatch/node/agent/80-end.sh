@@ -47,7 +47,8 @@ confirm() {
     *) stop "$TOO_LATE" state "the transaction is $STATE, not switched" ;;
   esac
   # Whatever was written over ours is not what was proven.
-  holds "$MANIFEST" "$(txn new)" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
+  read_line "$T/new"
+  holds "$MANIFEST" "$LINE" || stop "$FOREIGN" foreign "$MANIFEST is not the one that was switched in"
   rm -- "$OLD" 2>/dev/null || stop "$TOO_LATE" token "the dead man was quicker"
   emit_end "$DONE"
 }

@@ -7,7 +7,7 @@ read_arguments() {
   arg_who='' arg_extent='' arg_generation='' arg_config='' arg_same_image='' arg_old='' arg_new='' arg_patch=''
   arg_reason='' arg_in_place='' arg_want='' arg_host='' arg_port='' arg_settle='' arg_timeout='' arg_log=''
   arg_outcome='' arg_stdin='' arg_health='' arg_canary='' arg_lease='' arg_retry=0 arg_socket='' arg_reach=''
-  arg_sha256='' arg_offset='' arg_size='' arg_hashes='' arg_running='' arg_later='' arg_framed=''
+  arg_sha256='' arg_offset='' arg_size='' arg_hashes='' arg_running='' arg_later='' arg_framed='' arg_room=''
   for argument in "$@"; do
     argument_value=${argument#*=}
     case ${argument%%=*} in
@@ -31,7 +31,7 @@ read_arguments() {
 " ;;
       api | run | kind | who | extent | generation | config | same_image | old | new | patch | reason | in_place | \
         want | host | port | settle | timeout | log | outcome | stdin | health | canary | lease | retry | sha256 | \
-        offset | size | hashes | running | later)
+        offset | size | hashes | running | later | room)
         eval "arg_${argument%%=*}=\$argument_value" ;;
       *) stop "$REFUSED" usage "unknown argument ${argument%%=*}" ;;
     esac

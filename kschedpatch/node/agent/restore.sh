@@ -19,12 +19,12 @@ R=${KSCHEDPATCH_ROOT:-}
 S=$R/var/lib/kschedpatch
 T=$S/txn BOUND=$R/run/kschedpatch/bound
 
-value() { if [ -r "$T/$1" ]; then IFS= read -r v <"$T/$1"; printf %s "${v:-}"; fi; }
+read_value() { v=; [ ! -r "$T/$1" ] || IFS= read -r v <"$T/$1"; } # into v, without a process
 hash_of() { sha256sum <"$1" 2>/dev/null | cut -c1-64; }
 note() { printf '%s %s\n' "$(date '+%F %T')" "$*" 2>/dev/null >>"$S/revisions/$run/log"; } 2>/dev/null
 
 [ -d "$T" ] || exit 0
-run=$(value run) manifest=$(value manifest) boot=$(value boot)
+read_value run; run=$v; read_value manifest; manifest=$v; read_value boot; boot=$v
 directory=${manifest%/*} M=${manifest##*/} CANARY=kschedpatch-canary.yaml
 NEW=.kschedpatch-$run.new OLD=.kschedpatch-$run.old TAKEN=.kschedpatch-$run.restoring
 # A lock without a manifest touched nothing yet; its owner or the next run clears it.
@@ -64,7 +64,7 @@ wait_for_its_end() {
 
 # Same bytes, same uid: what the runtime remembers of its earlier containers counts as crashes.
 forget_exited() {
-  uid=$(value uid); [ -n "$uid" ] || return
+  read_value uid; uid=$v; [ -n "$uid" ] || return
   gone=$(timeout 10 crictl ps -a -q --state Exited --label "io.kubernetes.pod.uid=$uid" 2>/dev/null)
   # shellcheck disable=SC2086  # ids, one a word
   [ -z "$gone" ] || timeout 10 crictl rm $gone >/dev/null 2>&1
@@ -96,7 +96,7 @@ ended() {
 # Returns only when it could not be done; the caller tries again.
 restore() {
   there=$([ ! -e "$M" ] || hash_of "$M")
-  old=$(value old) new=$(value new); [ -n "$new" ] || return 1 # ended in this very moment
+  read_value old; old=$v; read_value new; new=$v; [ -n "$new" ] || return 1 # ended in this very moment
   if [ ! -e "$TAKEN" ]; then
     if [ ! -e "$OLD" ]; then
       case $there in

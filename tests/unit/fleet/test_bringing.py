@@ -9,7 +9,7 @@ import pytest
 
 from kschedpatch.core.fleet.differences import renewed
 from kschedpatch.core.fleet.planning import plan_fleet
-from kschedpatch.core.fleet.questions import about_patch
+from kschedpatch.core.fleet.questions import about_patch, still_open
 from kschedpatch.model.fleetplan import FleetPlan
 from kschedpatch.model.images import ArchiveVariant, ImageArchive, Supply
 from kschedpatch.model.kubeversion import KubeVersion
@@ -79,6 +79,15 @@ def test_an_image_that_is_there_needs_nothing() -> None:
 def test_an_archive_is_asked_about_by_name_and_id() -> None:
     given = patch_input({"scheduler": {"image": NAME}}, name="mine")._replace(archive=ARCHIVE)
     assert about_patch(given).images == (NAME, ID)
+
+
+def test_a_second_look_asks_the_same_and_about_the_image_that_runs() -> None:
+    """What it tells is told instead of the first: nothing of that may be missing then."""
+    asked = about_patch(patch_input({"scheduler": {"image": NAME}}, name="mine"))
+    assert asked.room
+    assert still_open(asked, [clean().facts]) is None
+    again = still_open(asked, [clean().facts, clean().but(images={}).facts])
+    assert again == asked._replace(images=(NAME, STOCK), running=False)
 
 
 def test_the_plan_says_what_is_sent_where() -> None:

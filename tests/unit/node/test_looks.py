@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from kschedpatch.model.facts import Room
 from kschedpatch.node.agent import Agent, VerbFailed
 from kschedpatch.node.become import NO_BECOME
 from kschedpatch.node.local import LocalTransport
@@ -27,12 +29,12 @@ from tests.unit.errors.brokennode import (
 from tests.unit.node.shells import EVERY_SHELL
 
 
-def said(shell: list[str], root: Path, lines: str) -> str:
+def said(shell: list[str], root: Path | str, lines: str, path: str = os.environ["PATH"]) -> str:
     """What these lines print when they have the script's functions."""
     script = agent_script().removesuffix('ksp_main "$@"\n') + lines
     done = subprocess.run(
         [*shell, "-c", script],
-        env={"PATH": os.environ["PATH"], "KSCHEDPATCH_ROOT": str(root), "LC_ALL": "C"},
+        env={"PATH": path, "KSCHEDPATCH_ROOT": str(root), "LC_ALL": "C"},
         capture_output=True,
         timeout=60,
         check=False,
@@ -74,6 +76,52 @@ def test_a_scheduler_among_many_containers_is_found(shell: list[str], tmp_path: 
         mounts.write_text(f"1 2 3 {own} - ext4\n")
     lines = 'find_manifest; find_live; echo "$LIVE_PID $LIVE_UID $LIVE_LOGS"'
     assert said(shell, tmp_path, lines) == f"555 {uid} {logs}\n"
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux shows its listeners")
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+@pytest.mark.parametrize("ss", ["as it is", "fails", "is not there"])
+def test_who_listens_on_this_machine_is_seen_with_and_without_ss(
+    shell: list[str], ss: str, tmp_path: Path
+) -> None:
+    if ss == "fails":
+        (tmp_path / "ss").write_text("#!/bin/sh\nexit 255\n")
+        (tmp_path / "ss").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    # The script adds the usual places to what it is given: a function hides what lies there.
+    hidden = "ss() { return 127; }; " if ss == "is not there" else ""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        ports = (server.getsockname()[1], other.getsockname()[1])
+        asks = (f"if listens {port}; then echo yes; else echo no; fi; " for port in ports)
+        assert said(shell, "", hidden + "".join(asks), path) == "yes\nno\n"
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_a_node_in_a_directory_is_not_asked_by_ss(shell: list[str], tmp_path: Path) -> None:
+    """It has its own listeners, and this machine's are not among them."""
+    (tmp_path / "proc/net").mkdir(parents=True)
+    line = "   0: 0100007F:2813 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+    (tmp_path / "proc/net/tcp").write_text(line)
+    lines = "ss() { echo nonsense; }; listens 10259 && echo yes; listens 10260 || echo no"
+    assert said(shell, tmp_path, lines) == "yes\nno\n"
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+@pytest.mark.parametrize("there", [True, False])
+def test_the_directory_of_manifests_is_the_one_behind_links(
+    shell: list[str], there: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "etc/kubernetes").mkdir(parents=True)
+    behind = tmp_path / "real/manifests"
+    link = tmp_path / "etc/kubernetes/manifests"
+    if there:
+        behind.mkdir(parents=True)
+        link.symlink_to(behind)
+    found = behind if there else link
+    lines = 'find_manifest; echo "$DIRECTORY"; pwd'
+    here = "/" if there else str(Path.cwd())
+    assert said(shell, tmp_path, lines) == f"{found}\n{here}\n"
 
 
 @pytest.fixture
@@ -143,3 +191,12 @@ def test_a_confirm_takes_no_other_run_s_token(node: Node, agent: Agent) -> None:
     )
     agent.call("confirm", ("run", RUN), timeout=20)
     assert other.exists()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_room_is_looked_for_where_somebody_wants_to_know(
+    wanted: bool, node: Node, agent: Agent
+) -> None:
+    node.file("proc/meminfo", "MemAvailable:    1000 kB\n")
+    room = agent.facts(api=False, room=wanted).room
+    assert room == (Room(10269, 1000, 0) if wanted else None)
