@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from kschedpatch.cluster.kubectl import UNANSWERED, Kubectl
-from kschedpatch.core.objects.readiness import Verdict, needs_endpoints, verdict, waits
+from kschedpatch.core.objects.readiness import Verdict, may_change, needs_endpoints, verdict, waits
 from kschedpatch.core.objects.troubles import last_warnings, pod_trouble, selector_of
 from kschedpatch.model.clusterplan import Key, Object, Ref, ref_of
 
@@ -45,9 +45,9 @@ def wait(
             say(f"the API server does not answer: {str(error).splitlines()[0]}")
         else:
             open_ones = {key: said for key, said in verdicts.items() if not said.ready}
-            waiting = {key: waiting[key] for key in open_ones}
-            if not waiting:
+            if not open_ones:
                 return
+            waiting = {key: r for key, r in waiting.items() if key in open_ones or may_change(r)}
             failed = any(said.failed for said in open_ones.values())
             if over or failed:
                 raise NotReady(_why(kubectl, waiting, live, open_ones, seconds, over=not failed))
@@ -77,7 +77,7 @@ def _told(
     """One line for people who watch: what is missing, and the trouble of the first of them."""
     parts = [f"{waiting[key].title}: {said.told}" for key, said in open_ones.items()]
     more = f"; and {len(parts) - _TOLD} more" if len(parts) > _TOLD else ""
-    troubles = _troubles(kubectl, live, list(waiting)[:1])
+    troubles = _troubles(kubectl, live, list(open_ones)[:1])
     trouble = f" ({troubles[0]})" if troubles else ""
     return f"waiting for {'; '.join(parts[:_TOLD])}{trouble}{more}"
 

@@ -23,6 +23,12 @@ def waits(ref: Ref) -> bool:
     return (ref.group, ref.kind) in _RULES or _is_service(ref)
 
 
+def may_change(ref: Ref) -> bool:
+    """A Service that was just made may be shown with the endpoints of its predecessor. What else is
+    ready stays so, or may go: a Job that is done."""
+    return _is_service(ref)
+
+
 def verdict(live: Object, slices: Iterable[Object] | None = None) -> Verdict:
     """``slices`` are EndpointSlices, for Services; None: not asked for yet."""
     ref = ref_of(live)
