@@ -28,23 +28,22 @@ class _Versions(ModuleType):
         return told
 
     def __getattr__(self, name: str) -> Any:
-        _remove(self.__name__, self)
+        _take_out(self.__name__, self)
         return getattr(importlib.import_module(self.__name__), name)
 
 
-def _put(name: str, module: ModuleType | None) -> None:
+def _put_in(name: str, module: ModuleType | None) -> None:
     sys.modules[name] = module  # type: ignore[assignment]  # typeshed knows of modules only
     package, _, attribute = name.rpartition(".")
-    if package:  # by that name too, as after every import
+    # By that name too, as after every import. There it stays until somebody imports the real one:
+    # who has imported the package by this name may ask later.
+    if package:
         setattr(sys.modules[package], attribute, module)
 
 
-def _remove(name: str, module: ModuleType | None) -> None:
+def _take_out(name: str, module: ModuleType | None) -> None:
     if sys.modules.get(name, name) is module:
         sys.modules.pop(name, None)
-    package, _, attribute = name.rpartition(".")
-    if package and getattr(sys.modules[package], attribute, attribute) is module:
-        delattr(sys.modules[package], attribute)
 
 
 def _left_out() -> dict[str, ModuleType | None]:
@@ -59,11 +58,11 @@ def _left_out() -> dict[str, ModuleType | None]:
 
 _instead = _left_out()
 for _name, _module in _instead.items():
-    _put(_name, _module)
+    _put_in(_name, _module)
 try:
     import paramiko
 finally:
     for _name, _module in _instead.items():
-        _remove(_name, _module)
+        _take_out(_name, _module)
 
 __all__ = ["paramiko"]

@@ -6,7 +6,8 @@ turn: nobody waits for them.
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
 
 from kschedpatch.model.events import Phase
 from kschedpatch.node.agent import Agent, VerbFailed
@@ -14,23 +15,20 @@ from kschedpatch.node.errors import NodeError
 from kschedpatch.rollout.failures import StepFailed, failure_of
 from kschedpatch.rollout.fleet import Member, in_parallel
 
-_AT_ONCE = 16
-
 
 class FreshWays:
     def __init__(self, run: str) -> None:
         self._run = run
-        self._pool: ThreadPoolExecutor | None = None
         self._ways: dict[str, Future[Agent]] = {}
         self._members: dict[str, Member] = {}
 
     def begin(self, member: Member) -> None:
         if member.label in self._ways:
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(_AT_ONCE)
         self._members[member.label] = member
-        self._ways[member.label] = self._pool.submit(member.fresh)
+        self._ways[member.label] = way = Future[Agent]()
+        # By no pool: at its end Python would wait for a connection that nobody needs any more.
+        threading.Thread(target=_made, args=(member, way), daemon=True).start()
 
     def over_which_all_stand(self) -> dict[str, Agent]:
         """One for each, and over it the node has said that what was proven is still there."""
@@ -70,8 +68,13 @@ class FreshWays:
         for way in self._ways.values():
             way.add_done_callback(_closed)
         self._ways.clear()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
+
+
+def _made(member: Member, way: Future[Agent]) -> None:
+    try:
+        way.set_result(member.fresh())
+    except BaseException as error:  # noqa: BLE001  whoever waits for it is told
+        way.set_exception(error)
 
 
 def _closed(way: Future[Agent]) -> None:

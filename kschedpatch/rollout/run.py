@@ -122,7 +122,8 @@ class Run:
     # Forward.
 
     def _prepare(self) -> None:
-        # Of two operators at once, one gets the first lock, and with it all of them.
+        # Of two operators with the same nodes, one gets the first lock, and with it all of them.
+        # With other nodes both may be refused; nothing was touched then.
         ordered = sorted(self.turns, key=lambda t: t.change.machine_id)
         for some in (ordered[:1], ordered[1:]):
             self._everywhere(self._lock, some, to_its_end=True)
@@ -181,15 +182,12 @@ class Run:
     def _change_all(self) -> None:
         for turn in self.turns:
             self._do(turn.switch, to_its_end=True)
-            self._watch(turn)
+            self._do(turn.watch)
             if not turn.change.in_place:
                 self.fresh.begin(turn.member)
             if turn.buried:
                 said = f"the lease still named {turn.buried}, which had ended; it was emptied"
                 self.notes.append(said)
-
-    def _watch(self, turn: Turn) -> None:
-        self._do(turn.watch)
 
     def _probe(self) -> None:
         if not self.settings.probe or self.probed_scheduler is None or not self.turns:
@@ -252,8 +250,8 @@ class Run:
     def _confirm_all(self) -> None:
         """Every node has said that it stands, over a fresh connection, before the first of them
         is confirmed."""
-        self.cancel.check()
-        agents = self.fresh.over_which_all_stand()
+        agents = self.cancel.run(self.fresh.over_which_all_stand)
+        self.cancel.check()  # the last moment at which it can be stopped
         for turn in self.turns:
             turn.confirm(agents.get(turn.label))
 

@@ -265,7 +265,8 @@ class Turn:
         """Over a connection of its own; again where it is cut, for a confirm is one or none. What
         was changed in place needs none."""
         with self._step(Phase.CONFIRM):
-            if fresh is not None:
+            if not self.change.in_place:
+                assert fresh is not None  # noqa: S101  it was made when the node was changed
                 self._until_answered(fresh, lambda agent: agent.confirm(self.run))
             self.reached = Reached.CONFIRMED
             self.outcome = NodeOutcome.CHANGED

@@ -12,11 +12,12 @@ from functools import partial
 from typing import NamedTuple
 
 from tests.bench.costs import CAN_TELL, command_cost, imports_cost
-from tests.bench.floor import floor_look
+from tests.bench.floor import AS_OURS, floor_look
 from tests.bench.measuring import Settings, interleaved, line_through, progress, table, times
 from tests.bench.sshnodes import CAN_SERVE, SshNodes, ssh_nodes
 
 FLOOR = "ssh (the floor)"
+SAME_KEX = "the same with curve25519"
 #: As many as rollout.fleet.in_parallel has at once.
 AT_ONCE = 16
 COMMANDS = {
@@ -41,7 +42,10 @@ def run(settings: Settings) -> None:
     with ssh_nodes(max(sizes), progress) as all_nodes:
         for size in sizes:
             nodes = all_nodes.first(size)
-            contestants: dict[str, Callable[[], Seen]] = {FLOOR: partial(_floor, nodes)}
+            contestants: dict[str, Callable[[], Seen]] = {
+                FLOOR: partial(_floor, nodes),
+                SAME_KEX: partial(_floor, nodes, *AS_OURS),
+            }
             for name, words in COMMANDS.items():
                 contestants[name] = partial(_command, nodes, words)
             found[size] = interleaved(contestants, rounds, f"{size} nodes")
@@ -49,8 +53,8 @@ def run(settings: Settings) -> None:
     _tell_memory(found)
 
 
-def _floor(nodes: SshNodes) -> Seen:
-    return Seen(floor_look(nodes, AT_ONCE))
+def _floor(nodes: SshNodes, *options: str) -> Seen:
+    return Seen(floor_look(nodes, AT_ONCE, *options))
 
 
 def _command(nodes: SshNodes, words: Sequence[str]) -> Seen:
@@ -64,7 +68,7 @@ def _command(nodes: SshNodes, words: Sequence[str]) -> Seen:
 def _tell_times(found: dict[int, dict[str, list[Seen]]], rounds: int) -> None:
     typical = {
         name: {n: statistics.median(s.seconds for s in at[name]) for n, at in found.items()}
-        for name in (FLOOR, *COMMANDS)
+        for name in (FLOOR, SAME_KEX, *COMMANDS)
     }
     growth = {name: line_through(list(by.items())).slope for name, by in typical.items()}
     rows = [
@@ -73,7 +77,7 @@ def _tell_times(found: dict[int, dict[str, list[Seen]]], rounds: int) -> None:
             *(f"{seconds:.2f} s" for seconds in by.values()),
             f"{growth[name] * 1000:.1f} ms",
             times(growth[name], growth[FLOOR]),
-            "" if name == FLOOR else "≤ 1 × the floor",
+            "≤ 1 × the floor" if name in COMMANDS else "",
         )
         for name, by in typical.items()
     ]

@@ -34,16 +34,16 @@ def _script() -> bytes:
 B=$KSCHEDPATCH_ROOT/{BACKUP} D=$KSCHEDPATCH_ROOT/{STAGED} N=$M/.kube-scheduler.new
 mkdir -p "${{B%/*}}" "$D"
 cp -p "$M/kube-scheduler.yaml" "$B"
-sync "$B"
 echo "{sha256(BEFORE)}  $B" | sha256sum -c
 """
     parts = ["set -e\numask 077\n", FACTS, keep]
     for name, content in FILES.items():
         parts.append(f"cat >\"$D/{name}\" <<'END_OF_FILE'\n{content.decode()}END_OF_FILE\n")
-        parts.append(f'chmod 0644 "$D/{name}"\nsync "$D/{name}"\n')
-    parts.append('sync "$D"\n')
+    paths = " ".join(f'"$D/{name}"' for name in FILES)
+    parts.append(f"chmod 0644 {paths}\n")
     parts.append(f"cat >\"$N\" <<'END_OF_FILE'\n{AFTER.decode()}END_OF_FILE\n")
-    parts.append('chmod 0600 "$N"\nsync "$N"\nmv -f "$N" "$M/kube-scheduler.yaml"\n')
+    parts.append(f'chmod 0600 "$N"\nsync "$B" {paths} "$D" "$N"\n')
+    parts.append('mv -f "$N" "$M/kube-scheduler.yaml"\n')
     hashes = {f"$D/{name}": sha256(content) for name, content in FILES.items()}
     hashes["$M/kube-scheduler.yaml"] = sha256(AFTER)
     parts.append("sha256sum -c <<END_OF_HASHES\n")
@@ -63,8 +63,9 @@ def floor_job(nodes: SshNodes, *options: str) -> float:
     return run_everywhere(nodes, ["sh", "-s"], script, at_once=at_once, options=options)
 
 
-def floor_look(nodes: SshNodes, at_once: int) -> float:
-    return run_everywhere(nodes, ["sh", "-c", f"'{_quoted(FACTS)}'"], None, at_once=at_once)
+def floor_look(nodes: SshNodes, at_once: int, *options: str) -> float:
+    command = ["sh", "-c", f"'{_quoted(FACTS)}'"]
+    return run_everywhere(nodes, command, None, at_once=at_once, options=options)
 
 
 def _quoted(script: str) -> str:

@@ -24,15 +24,17 @@ from tests.bench.measuring import (
     times,
 )
 from tests.bench.others import others
+from tests.bench.ourapply import apply_words, write_patch
 from tests.bench.ourjob import do_job
 from tests.bench.sshnodes import CAN_SERVE, SshNodes, ssh_nodes
 
 FLOOR = "ssh and a script a node (the floor)"
 SAME_KEX = "the same with curve25519, as paramiko"
-RUNNING = "kschedpatch in a running Python"
-WHOLE = "kschedpatch, the whole process"
-OPENSSH = "kschedpatch, the same by openssh"
-AS_ONE = "kschedpatch, one run over all of them"
+RUNNING = "our roll-out in a running Python"
+PROCESS = "our roll-out as a process"
+APPLY = "kschedpatch apply"
+OPENSSH = "kschedpatch apply --transport openssh"
+AS_ONE = "kschedpatch apply, one over all nodes"
 #: More nodes than a control plane has are a fleet of clusters, each of so many.
 _LARGEST = 7
 _CLUSTER = 5
@@ -40,6 +42,9 @@ _CLUSTER = 5
 _AT_MOST = {1: "≤ 2.0 × the floor"}
 _AT_MOST_ELSE = "≤ 1.6 × the floor"
 _SLOWER = {"pyinfra": "≥ 3 × ours", "Ansible with pipelining": "≥ 10 × ours"}
+
+Words = Callable[[Sequence[str]], Sequence[str]]
+"""Of a command line, by the names of its nodes."""
 
 
 def run(settings: Settings) -> None:
@@ -54,24 +59,14 @@ def run(settings: Settings) -> None:
 
 def _measure(nodes: SshNodes, settings: Settings) -> None:
     size = len(nodes.nodes)
-    jobs: dict[str, Callable[[], float]] = {
-        FLOOR: partial(floor_job, nodes),
-        SAME_KEX: partial(floor_job, nodes, *AS_OURS),
-        RUNNING: partial(_running, nodes),
-        WHOLE: partial(_whole, nodes),
-        OPENSSH: partial(_whole, nodes, "--transport", "openssh"),
-        **({AS_ONE: partial(_as_one, nodes)} if size > _LARGEST else {}),
-        **others(nodes),
-    }
-    contestants = {name: _on_fresh_trees(nodes, name, job) for name, job in jobs.items()}
     rounds = settings.of(3, 9 if size < 50 else 3)
-    found = medians(interleaved(contestants, rounds, f"job on {size}"))
+    found = medians(interleaved(_contestants(nodes), rounds, f"job on {size}"))
     rows = [
         (
             name,
             f"{seconds:.2f} s",
             times(seconds, found[FLOOR]),
-            times(seconds, found[WHOLE]),
+            times(seconds, found[APPLY]),
             _target(name, size),
         )
         for name, seconds in found.items()
@@ -80,19 +75,53 @@ def _measure(nodes: SshNodes, settings: Settings) -> None:
     print(table(title, ("", "time", "floor", "ours", "target"), rows), flush=True)
 
 
+def _contestants(nodes: SshNodes) -> dict[str, Callable[[], float]]:
+    patch = write_patch(nodes.directory / "patch")
+
+    def process(names: Sequence[str]) -> list[str]:
+        return ["tests.bench.ourprocess", str(nodes.ssh_config), *names]
+
+    def apply(names: Sequence[str], *more: str) -> list[str]:
+        return ["tests.bench.ourapply", *apply_words(patch, nodes.ssh_config, names), *more]
+
+    def by_openssh(names: Sequence[str]) -> list[str]:
+        return apply(names, "--transport", "openssh")
+
+    clusters = _clusters(nodes)
+    with_our_manifest: dict[str, Callable[[], float]] = {
+        FLOOR: partial(floor_job, nodes),
+        SAME_KEX: partial(floor_job, nodes, *AS_OURS),
+        RUNNING: partial(_running, nodes, clusters),
+        PROCESS: partial(_processes, clusters, process),
+        **others(nodes),
+    }
+    by_our_planner: dict[str, Callable[[], float]] = {
+        APPLY: partial(_processes, clusters, apply),
+        OPENSSH: partial(_processes, clusters, by_openssh),
+    }
+    if len(clusters) > 1:
+        by_our_planner[AS_ONE] = partial(_processes, [nodes.names], apply)
+    made = {
+        name: _on_fresh_trees(nodes, name, job, as_planned=name in by_our_planner)
+        for name, job in {**with_our_manifest, **by_our_planner}.items()
+    }
+    ours = (FLOOR, SAME_KEX, RUNNING, PROCESS, APPLY, OPENSSH, AS_ONE)
+    return {name: made[name] for name in dict.fromkeys((*ours, *made)) if name in made}
+
+
 def _target(name: str, size: int) -> str:
-    if name in (RUNNING, WHOLE):
+    if name in (RUNNING, PROCESS, APPLY):
         return _AT_MOST.get(size, _AT_MOST_ELSE)
     return _SLOWER.get(name, "") if size == 3 else ""
 
 
 def _on_fresh_trees(
-    nodes: SshNodes, name: str, measure: Callable[[], float]
+    nodes: SshNodes, name: str, measure: Callable[[], float], *, as_planned: bool
 ) -> Callable[[], float]:
     def fresh() -> float:
         nodes.plant()
         seconds = measure()
-        nodes.check_done(name)
+        nodes.check_done(name, as_planned=as_planned)
         return seconds
 
     return fresh
@@ -103,33 +132,22 @@ def _clusters(nodes: SshNodes) -> list[list[str]]:
     return [nodes.names[at : at + size] for at in range(0, len(nodes.names), size)]
 
 
-def _running(nodes: SshNodes) -> float:
-    clusters = _clusters(nodes)
+def _running(nodes: SshNodes, clusters: Sequence[Sequence[str]]) -> float:
     with stopwatch() as watch, ThreadPoolExecutor(len(clusters)) as pool:
         list(pool.map(lambda names: do_job(names, nodes.options), clusters))
     return watch.seconds
 
 
-def _whole(nodes: SshNodes, *more: str) -> float:
-    clusters = _clusters(nodes)
+def _processes(clusters: Sequence[Sequence[str]], words: Words) -> float:
+    """One a cluster, all at once."""
+
+    def one(names: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", *words(names)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+
     with stopwatch() as watch, ThreadPoolExecutor(len(clusters)) as pool:
-        ended = list(pool.map(lambda names: _process(nodes, names, *more), clusters))
+        ended = list(pool.map(one, clusters))
     for done in ended:
         if done.returncode:
             raise RuntimeError(f"our own job failed: {done.stderr.decode()}")
     return watch.seconds
-
-
-def _as_one(nodes: SshNodes) -> float:
-    with stopwatch() as watch:
-        done = _process(nodes, nodes.names)
-    if done.returncode:
-        raise RuntimeError(f"our own job failed: {done.stderr.decode()}")
-    return watch.seconds
-
-
-def _process(
-    nodes: SshNodes, names: Sequence[str], *more: str
-) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "tests.bench.ourprocess", str(nodes.ssh_config), *names]
-    return subprocess.run([*command, *more], cwd=ROOT, capture_output=True, check=False)

@@ -1,4 +1,5 @@
-"""The job as a process of its own, started as the program's entry starts."""
+"""The roll-out as a process of its own, started as the program's entry starts: without what reads
+a command line and a patch, plans, and tells the result (``ourapply`` has all of it)."""
 
 from __future__ import annotations
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from kschedpatch.model.events import Phase
+from kschedpatch.model.events import Phase, nobody
+from kschedpatch.model.rollout import RolloutSettings
 from kschedpatch.node.errors import ConnectionLost
+from kschedpatch.rollout.cancel import Cancel, Cancelled
 from kschedpatch.rollout.failures import StepFailed
-from kschedpatch.rollout.fleet import Member
+from kschedpatch.rollout.fleet import Fleet, Member
 from kschedpatch.rollout.freshways import FreshWays
+from kschedpatch.rollout.run import Run
 
 
 class Way:
@@ -66,3 +71,46 @@ def test_a_node_that_is_not_reached_again_fails_the_confirm() -> None:
     assert (raised.value.failure.node, raised.value.failure.phase) == ("cp1", Phase.CONFIRM)
     ways.close()
     assert [way.closed for way in node.made] == [True, True]
+
+
+def test_nobody_waits_at_the_end_for_a_connection_that_is_still_being_made() -> None:
+    """A host that accepts and never speaks would keep the program for minutes, and Ctrl-C in that
+    time would show a traceback."""
+    reached, goes_on = threading.Event(), threading.Event()
+
+    class Slow(Node):
+        def fresh(self) -> Way:
+            reached.set()
+            goes_on.wait(20)
+            return super().fresh()
+
+    before = {thread for thread in threading.enumerate() if not thread.daemon}
+    ways = begun(Slow(False))
+    assert reached.wait(20)
+    assert {thread for thread in threading.enumerate() if not thread.daemon} == before
+    ways.close()
+    goes_on.set()
+
+
+def test_the_last_moment_to_stop_is_before_the_first_confirm() -> None:
+    """While all nodes say that they stand, and read large files for it, somebody may ask."""
+    cancel, confirmed = Cancel(), list[str]()
+
+    class AskedMeanwhile:
+        def over_which_all_stand(self) -> dict[str, object]:
+            cancel.ask()
+            return {}
+
+    class Turn:
+        label = "cp1"
+
+        def confirm(self, _fresh: object) -> None:
+            confirmed.append(self.label)
+
+    fleet = cast("Fleet", SimpleNamespace(listener=nobody))
+    run = Run("r1", "apply", fleet, [], RolloutSettings(who="ops"), cancel)
+    run.fresh = cast("FreshWays", AskedMeanwhile())
+    run.turns = [cast("Any", Turn())]
+    with pytest.raises(Cancelled):
+        run._confirm_all()
+    assert confirmed == []

@@ -72,15 +72,18 @@ def test_the_library_knows_its_version() -> None:
     assert paramiko.__version__ == metadata.version("paramiko")
 
 
-def test_a_library_that_asks_in_another_way_gets_its_answers(tmp_path: Path) -> None:
-    (tmp_path / "paramiko.py").write_text(
-        "import importlib.metadata\n"
-        "found = importlib.metadata.distribution('paramiko').version\n"
-        "assert importlib.metadata.version('paramiko') == found\n"
+@pytest.mark.parametrize("when", ["while it is loaded", "later"])
+def test_a_library_that_asks_in_another_way_gets_its_answers(when: str, tmp_path: Path) -> None:
+    asks = (
+        "def found(): return importlib.metadata.distribution('paramiko').version\n"
+        "def version(): return importlib.metadata.version('paramiko')\n"
     )
+    at_once = "assert found() == version()\n" if when != "later" else ""
+    (tmp_path / "paramiko.py").write_text(f"import importlib.metadata\n{asks}{at_once}")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from kschedpatch.node.sshlibrary import paramiko; paramiko.found\n"
+        "from kschedpatch.node.sshlibrary import paramiko\n"
+        "assert paramiko.version() == paramiko.found()\n"
         "import importlib.metadata; importlib.metadata.distribution"
     )
     assert loaded_after(code, "importlib.metadata") == ["importlib.metadata"]

@@ -47,21 +47,29 @@ facts_space() {
   for facts_place in "${DIRECTORY#"$R"}" /var/lib "$facts_store"; do
     [ -z "$facts_place" ] || [ ! -e "$R$facts_place" ] || set -- "$@" "$R$facts_place"
   done
-  # A line of names, then one for each of them: (...) 890123  13% /mnt
-  facts_df=$(df -Pk "$@" 2>/dev/null) || return 0
-  for facts_place; do
-    facts_df=${facts_df#*"$KSP_BREAK"}
-    facts_said=${facts_df%%"$KSP_BREAK"*}
-    facts_place=${facts_place#"$R"}
-    case $facts_said in *[0-9]%\ *) ;; *) continue ;; esac
-    facts_free=${facts_said%\% *}
-    facts_free=${facts_free% *}
-    facts_free=${facts_free%"${facts_free##*[! ]}"}
-    emit_fact free_kib "${facts_free##* } $facts_place"
-    facts_mount=${facts_said##*\% }
-    case $facts_mount in *\ *) facts_mount=$(printf %s "$facts_mount" | tr ' ' _) ;; esac
-    emit_fact filesystem "$facts_mount $facts_place"
-  done
+  # A line of names, then one for each of them.
+  if facts_df=$(df -Pk "$@" 2>/dev/null); then
+    for facts_place; do
+      facts_df=${facts_df#*"$KSP_BREAK"}
+      facts_free "${facts_place#"$R"}" "${facts_df%%"$KSP_BREAK"*}"
+    done
+  else # one of them can't be told
+    for facts_place; do
+      facts_df=$(df -Pk "$facts_place" 2>/dev/null) && facts_free "${facts_place#"$R"}" "${facts_df##*"$KSP_BREAK"}"
+    done
+  fi
+}
+
+# facts_free PLACE LINE: (...) 890123  13% /mnt
+facts_free() {
+  case $2 in *[0-9]%\ *) ;; *) return ;; esac
+  facts_kib=${2%\% *}
+  facts_kib=${facts_kib% *}
+  facts_kib=${facts_kib%"${facts_kib##*[! ]}"}
+  emit_fact free_kib "${facts_kib##* } $1"
+  facts_mount=${2##*\% }
+  case $facts_mount in *\ *) facts_mount=$(printf %s "$facts_mount" | tr ' ' _) ;; esac
+  emit_fact filesystem "$facts_mount $1"
 }
 
 # What there is of archives whose upload was cut off.

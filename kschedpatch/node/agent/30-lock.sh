@@ -21,7 +21,8 @@ open_state() {
 # man of an earlier run may be reading his file right now. Only the lock's owner does it: of two
 # operators at once, one would take the other's half-written file. Both came with the script (script.py).
 keep_scripts() {
-  printf %s "$KSP_RESTORE" >"$T/restore.sh" && printf %s "$KSP_SCRIPT" >"$T/agent.sh" &&
+  [ -n "${KSP_RESTORE:-}" ] && [ -n "${KSP_SCRIPT:-}" ] && # not in the part of it that only confirms
+    printf %s "$KSP_RESTORE" >"$T/restore.sh" && printf %s "$KSP_SCRIPT" >"$T/agent.sh" &&
     mv -f "$T/restore.sh" "$T/agent.sh" "$S/"
 }
 

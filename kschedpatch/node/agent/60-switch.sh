@@ -141,7 +141,7 @@ write_orders() {
 start_dead_man() {
   if has_systemd; then
     dead_man_unit >"$R/etc/systemd/system/$UNIT" 2>/dev/null && systemctl daemon-reload &&
-      systemctl enable --quiet "$UNIT" 2>/dev/null && flush "$R/etc/systemd/system/$UNIT" && systemctl start "$UNIT" 2>/dev/null ||
+      systemctl enable --quiet "$UNIT" 2>/dev/null && flush "$R/etc/systemd/system/$UNIT" "$R/etc/systemd/system/multi-user.target.wants" && systemctl start "$UNIT" 2>/dev/null ||
       arm_failed dead-man "systemd does not start $UNIT"
   else
     setsid sh "$S/restore.sh" watch </dev/null >/dev/null 2>&1 3<&- &

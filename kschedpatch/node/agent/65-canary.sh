@@ -84,11 +84,9 @@ canary_goes() {
   canary_is_mine || return 0
   POD=$CANARY
   find_live
-  if [ -z "$LIVE_PID" ] || ! has_acquired "$LIVE_LOGS"; then
-    rm -f "$CANARY_MANIFEST"
-    return
-  fi
-  goes_holder=$(own_holder)
+  goes_holder=''
+  if [ -n "$LIVE_PID" ] && has_acquired "$LIVE_LOGS"; then goes_holder=$(own_holder); fi
+  # It is waited for: the leader of the next node must not give the lease to one that is about to end.
   canary_ends && bury "$goes_holder"
 }
 

@@ -84,7 +84,8 @@ finish() {
 # there is no transaction, or there is one and he who ends it.
 end_transaction() {
   [ ! -e "$S/ended" ] || rm -rf "$S/ended"
-  mv "$T" "$S/ended" && rm -rf "$S/ended" "$R/run/kschedpatch/$arg_run"
+  # A lock that is half made has no run: the directory holds more than its marker.
+  mv "$T" "$S/ended" && rm -rf "$S/ended" "$R/run/kschedpatch/${arg_run:-none}"
   # The next run's, if it is there already, stays.
   [ -d "$T" ] || forget_unit
 }

@@ -92,9 +92,10 @@ by_hand() {
     if dead_man_lives; then echo "the dead man counts"; else echo "the dead man does NOT run"; fi
     return 0
   fi
-  restore >/dev/null
+  # In a process of its own: what can't be done ends the verb.
+  hand_said=$(restore | sed -n 's/^@kschedpatch fact detail //p')
   if [ -d "$T" ] && [ "$(txn run)" = "$arg_run" ]; then
-    echo "not restored yet"
+    echo "not restored yet${hand_said:+: $hand_said}"
     return 1
   fi
   echo "ended: $(first_line "$REVISIONS/$arg_run/outcome")"

@@ -13,14 +13,16 @@ from kschedpatch.model.facts import Room
 from kschedpatch.node.agent import Agent, VerbFailed
 from kschedpatch.node.become import NO_BECOME
 from kschedpatch.node.local import LocalTransport
-from kschedpatch.node.script import agent_script
+from kschedpatch.node.script import agent_script, confirming_script
 from kschedpatch.node.session import Session
 from tests.unit.errors.brokennode import (
     GENERATIONS,
     MANIFEST,
+    MANIFESTS,
     NEW,
     OLD,
     RUN,
+    STATE,
     TXN,
     Node,
     digest,
@@ -29,9 +31,15 @@ from tests.unit.errors.brokennode import (
 from tests.unit.node.shells import EVERY_SHELL
 
 
-def said(shell: list[str], root: Path | str, lines: str, path: str = os.environ["PATH"]) -> str:
+def said(
+    shell: list[str],
+    root: Path | str,
+    lines: str,
+    path: str = os.environ["PATH"],
+    script: str | None = None,
+) -> str:
     """What these lines print when they have the script's functions."""
-    script = agent_script().removesuffix('ksp_main "$@"\n') + lines
+    script = (script or agent_script()).removesuffix('ksp_main "$@"\n') + lines
     done = subprocess.run(
         [*shell, "-c", script],
         env={"PATH": path, "KSCHEDPATCH_ROOT": str(root), "LC_ALL": "C"},
@@ -200,3 +208,59 @@ def test_room_is_looked_for_where_somebody_wants_to_know(
     node.file("proc/meminfo", "MemAvailable:    1000 kB\n")
     room = agent.facts(api=False, room=wanted).room
     assert room == (Room(10269, 1000, 0) if wanted else None)
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_a_half_made_lock_that_is_ended_by_hand_takes_nothing_else_away(
+    shell: list[str], node: Node
+) -> None:
+    """Killed after its first step, it has no run yet."""
+    node.directory(TXN).file("run/kschedpatch/manifests/kube-scheduler.yaml", "shown")
+    said(shell, node.root, "ksp_main restore")
+    assert not (node.root / TXN).exists()
+    assert (node.root / "run/kschedpatch/manifests/kube-scheduler.yaml").exists()
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_by_hand_it_says_why_it_can_t_restore_yet(shell: list[str], node: Node) -> None:
+    node.switched().file(f"{TXN}/manifest", f"{node.root / MANIFEST}\n").file(f"{TXN}/armed", "x")
+    node.program("sh", "exit 1")  # the dead man's own script can't do it
+    told = said(shell, node.root, "ksp_main restore", f"{node.programs}:{os.environ['PATH']}")
+    assert "not restored yet: the old manifest could not be put back" in told
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_the_part_that_only_confirms_keeps_no_scripts(shell: list[str], node: Node) -> None:
+    """It does not have them: empty files would take the place of good ones."""
+    for name in ("restore.sh", "agent.sh"):
+        node.file(f"{STATE}/{name}", "good")
+    call = f"ksp_main m lock run={RUN} kind=apply who=ops extent=60"
+    told = said(shell, node.root, call, script=confirming_script())
+    assert "@m end 14" in told
+    assert not (node.root / TXN).exists()
+    for name in ("restore.sh", "agent.sh"):
+        assert (node.root / STATE / name).read_text() == "good"
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_a_place_whose_room_can_t_be_told_leaves_the_others(shell: list[str], node: Node) -> None:
+    """A broken mount below one of them: df then fails as a whole."""
+    node.file("var/lib/x")
+    broken = 'df() { case "$*" in */var/lib*) return 1 ;; esac; command df "$@"; }; '
+    told = said(shell, node.root, f"{broken}find_manifest; KSP_MARK=m; facts_space")
+    free = [line.split()[-1] for line in told.splitlines() if " free_kib " in line]
+    assert free == ["/etc/kubernetes/manifests"]
+
+
+@pytest.mark.parametrize("shell", EVERY_SHELL)
+def test_a_canary_that_is_a_standby_is_gone_before_the_next_node_has_its_turn(
+    shell: list[str], node: Node
+) -> None:
+    """Its manifest is away, and still it might take the lease that the next leader lets go."""
+    canary = f"{MANIFESTS}/kschedpatch-canary.yaml"
+    node.file(canary, f"kschedpatch.io/run: {RUN}\n").file("proc/777/x")
+    ends = f"sleep() {{ rm -r {node.root}/proc/777; }}; find_live() {{ LIVE_PID=777 LIVE_LOGS=x; }}"
+    lines = f"arg_run={RUN} arg_lease=; find_manifest; {ends}; canary_goes; echo went"
+    assert said(shell, node.root, lines) == "went\n"
+    assert not (node.root / "proc/777").exists()
+    assert not (node.root / canary).exists()
