@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kschedpatch.model.nodeaddress import NodeAddress
 from kschedpatch.node.connectoptions import ConnectOptions, TransportKind
+from kschedpatch.node.errors import NodeError
 from kschedpatch.node.transport import Transport
 
 
@@ -25,16 +26,21 @@ def _by_paramiko(address: NodeAddress, options: ConnectOptions) -> Transport:
     from kschedpatch.node.sshconfig import resolve  # noqa: PLC0415
 
     label = address.label or address.host
-    destination = options.found.pop(address, None) if options.found is not None else None
+    found = options.found if options.found is not None else {}
+    destination = found.get(address)
     if destination is None:
-        destination = resolve(address, options.ssh_config, options.user)
+        destination = found[address] = resolve(address, options.ssh_config, options.user)
     if destination.note and options.on_note is not None:
         options.on_note(destination.note)
-    sock = dialed(destination, options, label) if destination.is_straight else None
-    # paramiko takes a tenth of a second to import. Meanwhile the hosts answer the call.
-    from kschedpatch.node.bastions import Bastions  # noqa: PLC0415
-    from kschedpatch.node.paramiko_ssh import ParamikoTransport  # noqa: PLC0415
-    from kschedpatch.node.route import connected  # noqa: PLC0415
+    try:
+        sock = dialed(destination, options, label) if destination.is_straight else None
+        # Where nothing has loaded paramiko yet: the hosts answer the call meanwhile.
+        from kschedpatch.node.bastions import Bastions  # noqa: PLC0415
+        from kschedpatch.node.paramiko_ssh import ParamikoTransport  # noqa: PLC0415
+        from kschedpatch.node.route import connected  # noqa: PLC0415
 
-    link = connected(destination, options, options.bastions or Bastions(), label, sock)
+        link = connected(destination, options, options.bastions or Bastions(), label, sock)
+    except NodeError:
+        found.pop(address, None)
+        raise
     return ParamikoTransport(label, link.client, link.release)

@@ -39,7 +39,7 @@ class ConnectOptions(NamedTuple):
     bastions: Bastions | None = None
     """Shared by all nodes of a run; None: each connection has its own."""
     found: dict[NodeAddress, Destination] | None = None
-    """What the SSH configuration says of nodes, where it has been asked a moment ago. Each is for
-    one connection: by a later one the way may be another (`Match exec`)."""
+    """What the SSH configuration says of nodes. It is asked again once a connection could not be
+    made: the way may be another by then (`Match exec`). None: before each connection."""
     on_note: Callable[[str], None] | None = None
     """Told what the operator should know: an enrolled host key, a configuration half seen."""

@@ -35,6 +35,8 @@ class HostKey(NamedTuple):
 
 
 class KnownLine(NamedTuple):
+    name: str
+    """Of those that were asked for, the first that it speaks of."""
     file: Path
     number: int
     marker: str
@@ -99,8 +101,8 @@ class HostKeys:
 
     def _is_known(self, key: HostKey) -> bool:
         names = _names(self._destination)
-        own = list(self._lines(names[:1]))
-        every = own if len(names) == 1 else [*own, *self._lines(names[1:])]
+        every = list(self._lines(names))
+        own = [line for line in every if line.name == names[0]]
         for line in every:
             if line.marker == _REVOKED and line.key.blob == key.blob:
                 raise self._bad(key, line, "is revoked")
@@ -156,13 +158,14 @@ def known_lines(file: Path, names: Sequence[str]) -> Iterator[KnownLine]:
         marker = words.pop(0) if words and words[0].startswith("@") else ""
         if len(words) < 3 or words[0].startswith("#"):
             continue
-        if not any(_matches(words[0], name) for name in names):
+        about = next((name for name in names if _matches(words[0], name)), None)
+        if about is None:
             continue
         try:
             blob = base64.b64decode(words[2], validate=True)
         except (binascii.Error, ValueError):
             continue
-        yield KnownLine(file, number, marker, HostKey(words[1], blob))
+        yield KnownLine(about, file, number, marker, HostKey(words[1], blob))
 
 
 def _matches(patterns: str, name: str) -> bool:
@@ -170,6 +173,9 @@ def _matches(patterns: str, name: str) -> bool:
         return _matches_hash(patterns, name)
     found = False
     for pattern in patterns.lower().split(","):
+        if not pattern.startswith("!") and "*" not in pattern and "?" not in pattern:
+            found = found or pattern == name  # most lines, and there may be thousands
+            continue
         negated = pattern.startswith("!")
         # Only * and ? are special to ssh; brackets belong to [host]:port.
         glob = re.sub(r"\[", "[[]", pattern.removeprefix("!"))

@@ -161,6 +161,8 @@ def open_fleet(
     listener: Listener = nobody,
 ) -> Fleet:
     script = agent_script()  # once: the nodes are connected all at the same time
+    if options.found is None:
+        options = options._replace(found={})
 
     def opened(address: NodeAddress) -> Agent:
         return Agent(Session(connect(address, options), become, script))

@@ -1,4 +1,4 @@
-"""A host is called before paramiko is there, and ssh is asked once for the first connection."""
+"""A host is called before paramiko is there, and ssh is asked once for a run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -38,7 +40,7 @@ def test_the_host_is_called_before_paramiko_is_loaded() -> None:
     assert ran.stdout == "False\n"
 
 
-def test_what_ssh_said_serves_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ssh_said_serves_until_a_connection_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[NodeAddress] = []
 
     def resolve(address: NodeAddress, *_: object) -> Destination:
@@ -57,6 +59,29 @@ def test_what_ssh_said_serves_one_connection(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(Unreachable, match="port 2"):
         connect(CP1, options)
     assert asked == [CP1]
+
+
+def test_what_ssh_said_serves_the_connections_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kschedpatch.node import route  # with paramiko, which another test must find unloaded
+
+    asked: list[NodeAddress] = []
+
+    def resolve(address: NodeAddress, *_: object) -> Destination:
+        asked.append(address)
+        return NOWHERE
+
+    monkeypatch.setattr(sshconfig, "resolve", resolve)
+    monkeypatch.setattr(dialing, "dialed", lambda *_: None)
+    monkeypatch.setattr(
+        route, "connected", lambda *_: cast("Any", SimpleNamespace(client=None, release=None))
+    )
+    options = ConnectOptions(found={})
+    for _ in range(3):
+        connect(CP1, options)
+    assert asked == [CP1]
+    for _ in range(2):
+        connect(CP1, options._replace(found=None))
+    assert asked == [CP1] * 3
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="only Linux has it")
