@@ -14,9 +14,9 @@ from kschedpatch.model import exitcodes
 from .cluster import demo
 from .cluster.api import named
 from .cluster.cluster import Cluster
-from .cluster.console import wait_until
+from .cluster.console import wait_for, wait_until
 from .cluster.workload import fake_nodes
-from .recipe import Recipe, node_of, pod, scheduled_by
+from .recipe import PODS, Recipe, node_of, pod, scheduled_by
 from .tool import kschedpatch, standing, traces
 
 pytestmark = [pytest.mark.usefixtures("untouched_nodes"), pytest.mark.three_nodes]
@@ -284,8 +284,9 @@ def test_alnair(cluster: Cluster, tmp_path: Path) -> None:
         assert verified.said.code == 0, verified.said.out + verified.said.err
         assert verified.states("probe pod") == {"ok"}
         assert verified.states("right") == {"ok"}
-        with pod(cluster, "stamped") as stamped:
-            assert int(stamped["metadata"]["annotations"]["Scheduler-Timestamp"]) > 10**18
+        with pod(cluster, "stamped"):
+            stamp = wait_for("the stamp", lambda: stamp_of(cluster, "stamped"), 20, 0.3)
+        assert int(stamp) > 10**18
     with fake_nodes(cluster.api, ["alone"]):
         # The score phase is skipped: a warning that says so, and no failure.
         alone = recipe.verify("--probe")
@@ -293,6 +294,13 @@ def test_alnair(cluster: Cluster, tmp_path: Path) -> None:
     without_rights(cluster, recipe)
     recipe.rollback()
     assert not cluster.api.exists(named(ROLES, "kschedpatch:alnair"))
+
+
+def stamp_of(cluster: Cluster, name: str) -> str | None:
+    """The plugin writes it beside the scheduling: the pod may be bound before."""
+    metadata = cluster.api.get(named(PODS, name))["metadata"]
+    stamp: str | None = metadata.get("annotations", {}).get("Scheduler-Timestamp")
+    return stamp
 
 
 def without_rights(cluster: Cluster, recipe: Recipe) -> None:
