@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -112,16 +113,23 @@ def _seconds(
 ) -> float:
     around = {**os.environ, "HOME": str(nodes.directory), "LC_ALL": "C.UTF-8", **environment}
     with stopwatch() as watch:
-        done = subprocess.run(
+        run = subprocess.Popen(
             command,
             cwd=directory or nodes.directory,
             env=around,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=1800,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-    if done.returncode:
-        said = (done.stdout + done.stderr).decode(errors="replace")
-        raise RuntimeError(f"{command[0]} ended with {done.returncode}: {said[-3000:]}")
+        try:
+            said, _ = run.communicate(timeout=1800)
+        except BaseException:
+            # With its workers, which go on without it.
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+            raise
+    if run.returncode:
+        words = said.decode(errors="replace")
+        raise RuntimeError(f"{command[0]} ended with {run.returncode}: {words[-3000:]}")
     return watch.seconds
