@@ -187,6 +187,7 @@ def test_a_disk_that_was_read_wrong_once_takes_no_change_back(
         node.file(f"{GENERATIONS}/g1/.sha256", f"{digest('x')}  f\n")
     lying(node, 1)
     agent.stands(RUN)
+    assert (node.root / TXN / "deadline").read_text() == "1060\n"  # the operator is alive
 
 
 def test_a_confirm_takes_no_other_run_s_token(node: Node, agent: Agent) -> None:
