@@ -110,7 +110,7 @@ find_manifest() {
   fi
   read_kubelet
   DIRECTORY=$R${KUBELET_MANIFESTS:-/etc/kubernetes/manifests}
-  # Without a process: nothing here depends on where a verb is, but it must not stand in the way there.
+  # In this very process, and out again: a shell that stands there would keep a mount from being taken away.
   if cd -P "$DIRECTORY" 2>/dev/null; then DIRECTORY=$PWD && cd /; fi
   LOGS=$R${KUBELET_LOGS:-/var/log/pods}
   name_manifests

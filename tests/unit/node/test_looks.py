@@ -11,10 +11,7 @@ import pytest
 
 from kschedpatch.model.facts import Room
 from kschedpatch.node.agent import Agent, VerbFailed
-from kschedpatch.node.become import NO_BECOME
-from kschedpatch.node.local import LocalTransport
 from kschedpatch.node.script import agent_script, confirming_script
-from kschedpatch.node.session import Session
 from tests.unit.errors.brokennode import (
     GENERATIONS,
     MANIFEST,
@@ -130,19 +127,6 @@ def test_the_directory_of_manifests_is_the_one_behind_links(
     lines = 'find_manifest; echo "$DIRECTORY"; pwd'
     here = "/" if there else str(Path.cwd())
     assert said(shell, tmp_path, lines) == f"{found}\n{here}\n"
-
-
-@pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    made = Node(tmp_path)
-    monkeypatch.setenv("KSCHEDPATCH_ROOT", str(made.root))
-    monkeypatch.setenv("PATH", f"{made.programs}:{os.environ['PATH']}")
-    return made
-
-
-@pytest.fixture
-def agent() -> Agent:
-    return Agent(Session(LocalTransport("cp1"), NO_BECOME, agent_script()))
 
 
 @pytest.mark.parametrize(

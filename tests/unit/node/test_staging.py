@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,10 +16,6 @@ from kschedpatch.model.rollout import RolloutSettings
 from kschedpatch.model.sources import SourceFile
 from kschedpatch.node import verbs
 from kschedpatch.node.agent import Agent
-from kschedpatch.node.become import NO_BECOME
-from kschedpatch.node.local import LocalTransport
-from kschedpatch.node.script import agent_script
-from kschedpatch.node.session import Session
 from kschedpatch.rollout.cancel import Cancel
 from kschedpatch.rollout.change import Change
 from kschedpatch.rollout.fleet import Member
@@ -39,21 +33,6 @@ CONTENTS = {
     "utf8": (0o644, "ä\n".encode()),
     "returns": (0o644, b"a\r\n"),
 }
-
-
-@pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    made = Node(tmp_path)
-    monkeypatch.setenv("KSCHEDPATCH_ROOT", str(made.root))
-    monkeypatch.setenv("PATH", f"{made.programs}:{os.environ['PATH']}")
-    return made
-
-
-@pytest.fixture
-def agent() -> Iterator[Agent]:
-    made = Agent(Session(LocalTransport("cp1"), NO_BECOME, agent_script()))
-    yield made
-    made.close()
 
 
 def generation(**contents: tuple[int, bytes]) -> Generation:
